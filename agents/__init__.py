@@ -1,0 +1,1 @@
+"""Who lives on the network: one file per kind of node, wired from protocols."""

@@ -1,0 +1,20 @@
+"""Clients: attached to a broker, they publish and request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocols.presence import Presence
+from protocols.routing.filters import Content, Filter
+from protocols.storage.client import Asking
+from runtime.agent import Agent, Layer
+
+
+def client(
+    home: str,
+    publications: Sequence[tuple[float, str, Content]] = (),
+    requests: Sequence[tuple[float, str, Filter]] = (),
+    layer: Layer | None = None,
+) -> Agent:
+    asking = Asking(home, publications, requests)
+    return Agent([Presence(), asking], layer)

@@ -1,0 +1,16 @@
+"""Stores: attached to a broker, they keep what is published on their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from protocols.presence import Presence
+from protocols.storage.store import Order, Storing
+from runtime.agent import Agent, Layer
+
+
+def store(
+    home: str, topics: Iterable[str], orders: Sequence[tuple[float, Order]] = (), layer: Layer | None = None
+) -> Agent:
+    storing = Storing(home, topics, orders)
+    return Agent([Presence([storing]), storing], layer)

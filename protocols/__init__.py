@@ -1,0 +1,1 @@
+"""What agents say and how they decide: one folder per family."""

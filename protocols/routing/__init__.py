@@ -1,0 +1,1 @@
+"""Filters, subscription tables and the way of publications to subscribers."""

@@ -1,0 +1,1 @@
+"""Stores in a publish/subscribe network: advertising, coverage, retrieval."""

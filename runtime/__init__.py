@@ -1,0 +1,1 @@
+"""How a network is run: kernel, simulator, faults, scenarios, command line."""

@@ -1,0 +1,59 @@
+"""The event log: what agents say happened, a table for each kind of event.
+
+Rows are kept as columns, not as objects, and written as one Parquet file per kind.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from runtime.errors import WiringError
+
+
+class EventLog:
+    """Columns of (time, node, fields...) for each kind of event."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, dict[str, list[Any]]] = {}
+
+    def add(self, time: float, node: str, event: str, fields: dict[str, Any]) -> None:
+        columns = self._columns.get(event)
+        if columns is None:
+            if not event.isidentifier():
+                raise WiringError(f"event {event!r}: write a name of letters, digits and _")
+            if taken := {"time", "node"} & fields.keys():
+                raise WiringError(f"event {event}: {', '.join(sorted(taken))} is already a column of every event")
+            columns = self._columns[event] = {"time": [], "node": [], **{name: [] for name in fields}}
+        if len(columns) != len(fields) + 2:
+            raise WiringError(f"event {event}: fields {sorted(fields)}, but before {sorted(columns)[2:]}")
+        try:
+            for name, value in fields.items():
+                columns[name].append(value)
+        except KeyError as unknown:
+            raise WiringError(f"event {event}: field {unknown} was not there before") from None
+        columns["time"].append(time)
+        columns["node"].append(node)
+
+    def counts(self) -> dict[str, int]:
+        return {event: len(columns["time"]) for event, columns in sorted(self._columns.items())}
+
+    def table(self, event: str) -> pa.Table:
+        """The rows of this event in the order (time, node); simultaneous rows of one node as they were logged."""
+        columns = self._columns[event]
+        keys = list(zip(columns["time"], columns["node"], strict=True))
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        table = pa.table({name: pa.array(values) for name, values in columns.items()}).take(order)
+        names = table["node"].combine_chunks().dictionary_encode()
+        return table.set_column(1, "node", names)
+
+    def tables(self) -> dict[str, pa.Table]:
+        return {event: self.table(event) for event in sorted(self._columns)}
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for event, table in self.tables().items():
+            pq.write_table(table, folder / f"{event}.parquet", compression="zstd")

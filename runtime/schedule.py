@@ -1,0 +1,81 @@
+"""Runs driven by choices: which of the pending messages is delivered next?
+
+Delays then no longer matter; every order that an asynchronous network allows can be had. Timers never come
+early: choosing one moves the clock at least to the time it was set for, so a late one is all a protocol sees.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+
+from runtime.links import COUNT_BITS
+from runtime.simulator import ENVIRONMENT, Entry, Simulator
+
+STEP = 1e-3
+"""How far the clock moves from one delivery to the next."""
+
+Choose = Callable[[Sequence[Entry]], int]
+"""Which of the pending events comes next. The environment's orders and timers are events too."""
+
+
+def at_random(rng: random.Random) -> Choose:
+    return lambda pending: rng.randrange(len(pending))
+
+
+def steer(sim: Simulator, choose: Choose, fifo: bool = True, max_events: float = 1_000_000) -> bool:
+    """Run by choices until nothing is pending (True) or the limit is reached (False).
+
+    With `fifo`, each link keeps its order and only its first message is offered; without, every message is.
+    """
+    sim.start()
+    pending = _Pending(fifo)
+    clock = sim.now
+    while sim.handled < max_events:
+        pending.add(sim.take_pending())
+        if not pending:
+            return True
+        entry = pending.take(choose(pending))
+        link = entry[2]
+        # A node that worked is ahead of the clock: nothing may arrive before it was sent.
+        clock = max(clock, link.target.now) + STEP
+        if link.source in (ENVIRONMENT, link.peer):
+            clock = max(clock, entry[0])
+        sim.deliver((clock, *entry[1:]))
+        clock = max(clock, link.target.now)
+    return False
+
+
+class _Pending(Sequence[Entry]):
+    """What may be delivered next. A queue for each link keeps its order; its head is the option."""
+
+    def __init__(self, fifo: bool) -> None:
+        self._fifo = fifo
+        self._queues: dict[int, list[tuple[float, int, Entry]]] = {}
+        self._active: list[int] = []
+
+    def add(self, entries: list[Entry]) -> None:
+        # By place and number, not by time: what is offered must not depend on the delays.
+        for entry in sorted(entries, key=lambda entry: entry[1]):
+            waits = entry[2].source in (ENVIRONMENT, entry[2].peer)
+            queue = entry[1] >> COUNT_BITS if self._fifo or waits else -entry[1]
+            if queue not in self._queues:
+                self._queues[queue] = []
+                self._active.append(queue)
+            heappush(self._queues[queue], (entry[0] if waits else 0.0, entry[1], entry))
+
+    def take(self, choice: int) -> Entry:
+        queue = self._active[choice]
+        _, _, entry = heappop(self._queues[queue])
+        if not self._queues[queue]:
+            del self._queues[queue]
+            self._active[choice] = self._active[-1]
+            self._active.pop()
+        return entry
+
+    def __len__(self) -> int:
+        return len(self._active)
+
+    def __getitem__(self, choice: int) -> Entry:  # type: ignore[override]
+        return self._queues[self._active[choice]][0][2]

@@ -1,0 +1,499 @@
+"""The simulator: one process, virtual time, every choice derived from the seed.
+
+Events at one node are ordered by (time, sender, the sender's count). Messages wait in windows as long as
+the shortest link delay: what is sent inside a window can only arrive after it, so a window is sorted once
+and then run from end to end. Timers, which may be short, wait in a heap and are merged in.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+from operator import eq, itemgetter
+from typing import Any
+from zlib import crc32
+
+from runtime.agent import Agent, Handler, LinkChanged, Node, Timer
+from runtime.errors import AgentError, BrokerlabError, LocalityError, MessageError
+from runtime.events import EventLog
+from runtime.faults import FaultPlan
+from runtime.links import COPIES, COUNT_BITS, MODULUS, MULTIPLIER, Link, Special
+from runtime.message import encode, message, pack
+from runtime.network import Network
+from runtime.streams import derive, stream
+
+Entry = tuple[float, int, Link, Any]
+"""An event: arrival, place among simultaneous events, link, message."""
+
+Observer = Callable[[Entry], None]
+Send = tuple[int, float]
+"""The sender's count and clock."""
+
+ENVIRONMENT = ""
+MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was decided in a run: for each (sender, receiver), when the message with this number arrived.
+
+    What is missing never arrived. `gap` is the shortest time between a sending and its arrival.
+    """
+
+    arrivals: dict[tuple[str, str], dict[int, float]]
+    gap: float
+
+
+@message
+class Crashes:
+    """The environment stops this node."""
+
+
+@message
+class Recovers:
+    """The environment starts this node again."""
+
+
+class _Died(Exception):
+    """Ends a handler at the moment at which its node crashes."""
+
+
+class _Gone(dict[type[Any], Handler]):
+    """The handlers of a crashed node: whatever arrives is lost."""
+
+    def __init__(self, lost: Handler) -> None:
+        super().__init__()
+        self._lost = lost
+
+    def __missing__(self, kind: type[Any]) -> Handler:
+        return self._lost
+
+
+class SimNode(Node):
+    """A node of the simulated network. Its clock never goes back: what arrives while it is busy waits."""
+
+    __slots__ = (
+        "_count", "_links", "_out", "_rng", "_sim", "_underlay", "agent", "arrived", "handlers", "id", "index",
+        "neighbours", "now", "own", "said", "waited_s",
+    )
+
+    def __init__(self, sim: Simulator, name: str, index: int, neighbours: tuple[str, ...]) -> None:
+        self.id = name
+        self.index = index
+        self.neighbours = neighbours
+        self.now = 0.0
+        self.arrived = 0.0
+        self.said = 0
+        self.waited_s = 0.0
+        self._count = 0
+        self._sim = sim
+        self._rng: random.Random | None = None
+        self._links: dict[str, Link] = {}
+        self._out: tuple[Link, ...] = ()
+        self._underlay: dict[str, Link] | None = None
+
+    @property
+    def rng(self) -> random.Random:
+        if self._rng is None:
+            self._rng = stream(self._sim.seed, "node", self.id)
+        return self._rng
+
+    def send(self, peer: str, message: object) -> None:
+        self._emit((self._link(peer),), None, message, self._sim.sent)
+
+    def broadcast(self, message: object, skip: str | None = None, to: Sequence[str] | None = None) -> None:
+        links = self._out if to is None else tuple(map(self._link, to))
+        self._emit(links, skip, message, self._sim.sent)
+
+    def send_underlay(self, peer: str, message: object) -> None:
+        if self._underlay is None:
+            self._underlay = {}
+        link = self._underlay.get(peer)
+        if link is None:
+            link = self._underlay[peer] = self._sim.underlay_link(self, peer)
+        self._emit((link,), None, message, self._sim.sent_underlay)
+
+    def _link(self, peer: str) -> Link:
+        try:
+            return self._links[peer]
+        except KeyError:
+            raise LocalityError(
+                f"{self.id} cannot send to {peer}: its neighbours are {', '.join(self.neighbours) or 'none'}"
+            ) from None
+
+    def _emit(
+        self, links: Sequence[Link], skip: str | None, message: Any, sent: dict[type[Any], list[int]]
+    ) -> None:
+        """Encode once, then give each link its copy. This is the hot path: everything plain is inline."""
+        sim = self._sim
+        kind = message.__class__
+        if kind in sent:
+            wire = pack(message)
+            counts = sent[kind]
+        else:
+            wire = encode(message)
+            counts = sent[kind] = [0, 0]
+        self._count = count = self._count + COPIES
+        self.said = crc32(wire, self.said)
+        now = self.now
+        windows = sim.windows
+        rate = sim.rate
+        number = 0
+        for link in links:
+            if link.peer == skip:
+                continue
+            number += 1
+            if (special := link.special) is not None:
+                sim.transmit(link, special, message, len(wire), (count, now))
+                continue
+            link.state = state = link.state * MULTIPLIER % MODULUS
+            arrival = now + link.low + state * link.scale
+            if arrival < link.last:
+                arrival = link.last
+            link.last = arrival
+            window = int(arrival * rate)
+            try:
+                windows[window].append((arrival, link.order + count, link, message))
+            except KeyError:
+                windows[window] = [(arrival, link.order + count, link, message)]
+                heappush(sim.window_heap, window)
+        counts[0] += number
+        counts[1] += number * len(wire)
+
+    def after(self, delay_s: float, message: object) -> Timer:
+        if not delay_s >= 0:
+            raise MessageError(f"{self.id}: after({delay_s}, ...): a timer cannot go back in time")
+        self._count = count = self._count + COPIES
+        due: float | None = self.now + delay_s
+        if self._sim.recording is not None:
+            due = self._sim.recording.arrivals.get((self.id, self.id), {}).get(count)
+        if due is not None:
+            self.said = crc32(encode(message), self.said)
+            heappush(self._sim.timers, (due, self.own.order + count, self.own, message))
+        return self.own.order + count
+
+    def cancel(self, timer: Timer) -> None:
+        if timer > self.own.order and timer <= self.own.order + self._count:
+            self._sim.cancelled.add(timer)
+
+    def work(self, seconds: float) -> None:
+        if not seconds >= 0:
+            raise MessageError(f"{self.id}: work({seconds}): service time cannot be negative")
+        started, self.now = self.now, self.now + seconds
+        if self._sim.plan.crashes and self._sim.plan.crashes_between(self.id, started, self.now):
+            raise _Died
+
+    def log(self, event: str, **fields: Any) -> None:
+        self._sim.events.add(self.now, self.id, event, fields)
+
+
+class Simulator:
+    """Runs the agents of a network in virtual time."""
+
+    def __init__(
+        self,
+        network: Network,
+        agent: Callable[[str], Agent],
+        seed: int = 0,
+        plan: FaultPlan | None = None,
+        recording: Recording | None = None,
+    ) -> None:
+        self.network = network
+        self.seed = seed
+        self.plan = plan or FaultPlan(seed)
+        self.recording = recording
+        self.observer: Observer | None = None
+        self.events = EventLog()
+        self.sent: dict[type[Any], list[int]] = {}
+        self.sent_underlay: dict[type[Any], list[int]] = {}
+        self.handled = 0
+        self.heard = 0
+        self.now = 0.0
+        self.windows: dict[int, list[Entry]] = {}
+        self.window_heap: list[int] = []
+        self.timers: list[Entry] = []
+        self.cancelled: set[int] = set()
+        # A hair shorter than the shortest delay, so that rounding never puts a message into its own window.
+        shortest = network.shortest_delay if recording is None else recording.gap
+        self.rate = 1.0 / (shortest * (1 - 1e-6))
+        self._make_agent = agent
+        self._gone = _Gone(self._lost)
+        self._started = False
+        self.nodes = self._build()
+
+    def _build(self) -> dict[str, SimNode]:
+        names = sorted(self.network.neighbours)
+        nodes = {
+            name: SimNode(self, name, index, self.network.neighbours[name]) for index, name in enumerate(names)
+        }
+        self._width = len(nodes) + 1
+        for node in nodes.values():
+            node._links = {peer: self._overlay_link(node, nodes[peer]) for peer in node.neighbours}
+            node._out = tuple(node._links.values())
+            node.own = self._own_link(node)
+            node.agent = self._make_agent(node.id)
+            node.handlers = node.agent.handlers
+        return nodes
+
+    def _order(self, target: SimNode, source: int) -> int:
+        """Rank by (target, source); the environment, source -1, comes first."""
+        return (target.index * self._width + source + 1) << COUNT_BITS
+
+    def _overlay_link(self, source: SimNode, target: SimNode) -> Link:
+        model = self.network.link(source.id, target.id)
+        faults = self.plan.on_link(source.id, target.id)
+        recorded = self._recorded(source.id, target.id)
+        plain = model.delay.linear and model.bandwidth is None and faults is None and recorded is None
+        special = None if plain else Special(model.delay, model.bandwidth, faults, recorded)
+        state = derive(self.seed, "link", source.id, target.id)
+        return Link(source.id, target, self._order(target, source.index), model.delay, state, special)
+
+    def underlay_link(self, source: SimNode, peer: str) -> Link:
+        target = self.nodes.get(peer)
+        if target is None:
+            raise LocalityError(f"{source.id} cannot reach {peer} over the underlay: no node has this name")
+        delay = self.network.underlay_delay
+        recorded = self._recorded(source.id, peer)
+        special = None if delay.linear and recorded is None else Special(delay, recorded=recorded)
+        state = derive(self.seed, "underlay", source.id, peer)
+        return Link(source.id, target, self._order(target, source.index), delay, state, special)
+
+    def _own_link(self, node: SimNode) -> Link:
+        return Link(node.id, node, self._order(node, node.index), self.network.underlay_delay, 0, None)
+
+    def _recorded(self, source: str, target: str) -> dict[int, float] | None:
+        return None if self.recording is None else self.recording.arrivals.get((source, target), {})
+
+    def transmit(self, link: Link, special: Special, message: Any, size: int, send: Send) -> None:
+        """The way of a message over a link that is not plain."""
+        count, now = send
+        for number, arrival in link.arrivals(special, now, size, count):
+            window = int(arrival * self.rate)
+            if window not in self.windows:
+                self.windows[window] = []
+                heappush(self.window_heap, window)
+            self.windows[window].append((arrival, link.order + number, link, message))
+
+    def start(self) -> None:
+        """Start every agent at time 0 and put the planned faults on the agenda."""
+        if self._started:
+            return
+        self._started = True
+        number = 0
+        for name, spans in sorted(self.plan.crashes.items()):
+            for at, until in spans:
+                self._plan(name, at, Crashes(), number)
+                self._plan(name, until, Recovers(), number + 1)
+                number += 2
+        for at, name, peer in self.plan.changes(self.network):
+            self._plan(name, at, LinkChanged(peer), number)
+            number += 1
+        for node in self.nodes.values():
+            try:
+                node.agent.start(node)
+            except Exception as problem:
+                raise _blame(node, "its start", problem) from problem
+
+    def _plan(self, name: str, at: float, order: Any, number: int) -> None:
+        node = self.nodes[name]
+        when: float | None = at
+        if self.recording is not None:
+            when = self.recording.arrivals.get((ENVIRONMENT, name), {}).get(number)
+        if when is not None and when < inf:
+            link = Link(ENVIRONMENT, node, self._order(node, -1), self.network.underlay_delay, 0, None)
+            heappush(self.timers, (when, link.order + number, link, order))
+
+    def run(self, until: float = inf, max_events: float = inf) -> bool:
+        """Run until nothing is left to happen (True) or a limit is reached (False)."""
+        with _quiet_collector():
+            self.start()
+            while (window := self.next_window()) is not None:
+                if self.handled >= max_events or not self.run_window(window, until):
+                    return False
+        return True
+
+    def next_window(self) -> int | None:
+        """The window of the earliest event."""
+        first = self.window_heap[0] if self.window_heap else None
+        if self.timers:
+            due = int(self.timers[0][0] * self.rate)
+            return due if first is None else min(due, first)
+        return first
+
+    def run_window(self, window: int, until: float = inf) -> bool:
+        """Run every event of this window up to the time limit; False if some were left behind it."""
+        batch: list[Entry] = []
+        if self.window_heap and self.window_heap[0] == window:
+            heappop(self.window_heap)
+            batch = self.windows.pop(window)
+            self.heard += _sort(batch)
+        complete = True
+        if (window + 1) / self.rate > until:
+            late = [entry for entry in batch if entry[0] > until]
+            if late:
+                complete = False
+                batch = batch[: -len(late)]
+                self.windows[window] = late
+                heappush(self.window_heap, window)
+        self._run_batch(batch)
+        timers, rate = self.timers, self.rate
+        while timers and int(timers[0][0] * rate) <= window:
+            if timers[0][0] > until:
+                return False
+            self.deliver(heappop(timers))
+        return complete
+
+    def _run_batch(self, batch: list[Entry]) -> None:
+        """The kernel's hot loop; `deliver` does the same for one event."""
+        timers, observer, service = self.timers, self.observer, self.network.service
+        for entry in batch:
+            while timers and timers[0] < entry:
+                self.deliver(heappop(timers))
+            arrival, _, link, message = entry
+            node = link.target
+            if observer is not None:
+                observer(entry)
+            if arrival >= node.now:
+                node.now = node.arrived = arrival
+            elif not self._waits(node, arrival):
+                continue
+            try:
+                if service is not None:
+                    node.work(service.value(node.rng.random()))
+                node.handlers[message.__class__](node, link.source, message)
+            except _Died:
+                pass
+            except Exception as problem:
+                raise _blame(node, message, problem) from problem
+        if batch:
+            self.handled += len(batch)
+            self.now = max(self.now, batch[-1][0])
+
+    def deliver(self, entry: Entry) -> None:
+        """Let one event happen: a message, a timer or an order of the environment."""
+        arrival, key, link, message = entry
+        node = link.target
+        own = link.source == node.id
+        if own and (link is not node.own or key in self.cancelled):
+            self.cancelled.discard(key)
+            return
+        self.heard += hash((arrival, key))
+        self.handled += 1
+        self.now = max(self.now, arrival)
+        if self.observer is not None:
+            self.observer(entry)
+        if link.source == ENVIRONMENT:
+            self._obey(node, arrival, message)
+            return
+        if arrival >= node.now:
+            node.now = node.arrived = arrival
+        elif not self._waits(node, arrival):
+            return
+        self._guarded(node, message, lambda: self._handle(node, link.source, message, own))
+
+    def _handle(self, node: SimNode, sender: str, message: Any, own: bool) -> None:
+        if self.network.service is not None and not own:
+            node.work(self.network.service.value(node.rng.random()))
+        node.handlers[message.__class__](node, sender, message)
+
+    def _guarded(self, node: SimNode, cause: Any, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except _Died:
+            pass
+        except Exception as problem:
+            raise _blame(node, cause, problem) from problem
+
+    def _waits(self, node: SimNode, arrival: float) -> bool:
+        """The node is busy: the message waits its turn, unless a crash empties the queue first."""
+        if self.plan.crashes and self.plan.crashes_between(node.id, arrival, node.now):
+            self.plan.fired["lost"] += 1
+            return False
+        node.arrived = arrival
+        node.waited_s += node.now - arrival
+        return True
+
+    def _obey(self, node: SimNode, time: float, order: Any) -> None:
+        if isinstance(order, Crashes):
+            self.plan.fired["crash"] += 1
+            node.handlers = self._gone
+            node.own = self._own_link(node)  # timers of the old life no longer fire
+        elif isinstance(order, Recovers):
+            self.plan.fired["recover"] += 1
+            reborn = self._make_agent(node.id)
+            reborn.remember(node.agent)
+            node.agent, node.handlers, node.now = reborn, reborn.handlers, time
+            self._guarded(node, order, lambda: reborn.start(node, recovered=True))
+        elif order.__class__ in node.handlers:
+            node.now = max(node.now, time)
+            self._guarded(node, order, lambda: node.handlers[order.__class__](node, order.peer, order))
+
+    def _lost(self, node: Node, sender: str, message: Any) -> None:
+        if sender != node.id:
+            self.plan.fired["lost"] += 1
+
+    @property
+    def pending(self) -> int:
+        return sum(map(len, self.windows.values())) + len(self.timers)
+
+    def take_pending(self) -> list[Entry]:
+        """Hand over everything that waits, for whoever decides the order instead."""
+        entries = [entry for batch in self.windows.values() for entry in batch] + self.timers
+        self.windows.clear()
+        self.window_heap.clear()
+        self.timers.clear()
+        return entries
+
+    def fingerprint(self) -> str:
+        """Equal runs, and only they, have equal fingerprints.
+
+        It covers, in name order, the wire form of everything that each node said, and when and where everything
+        arrived: a sum over events that are ordered by what is summed, so that it does not matter how the network
+        is cut over processes. Python's hash of a tuple of numbers does not depend on PYTHONHASHSEED.
+        """
+        digest = hashlib.blake2b((self.heard & MASK).to_bytes(8, "big"), digest_size=16)
+        for name, node in self.nodes.items():
+            digest.update(f"{name}\0{node.said}\n".encode())
+        return digest.hexdigest()
+
+
+_arrival = itemgetter(0)
+_place = itemgetter(1)
+
+
+def _sort(batch: list[Entry]) -> int:
+    """Sort by (arrival, place) and give the sum of all (arrival, place).
+
+    By arrival alone, which is much faster, unless two events are simultaneous.
+    """
+    batch.sort(key=_arrival)
+    arrivals = [*map(_arrival, batch)]
+    total = sum(map(hash, zip(arrivals, map(_place, batch), strict=True)))
+    if any(map(eq, arrivals, arrivals[1:])):
+        batch.sort()
+    return total
+
+
+def _blame(node: SimNode, cause: Any, problem: Exception) -> BrokerlabError:
+    if isinstance(problem, AgentError):
+        return problem
+    return AgentError(f"{node.id} at {node.now:g}, handling {cause!r}: {type(problem).__name__}: {problem}")
+
+
+@contextmanager
+def _quiet_collector() -> Iterator[None]:
+    """Events die by reference count; searching all agents for cycles again and again would cost half the run."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(200_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
