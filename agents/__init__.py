@@ -1,1 +1,6 @@
 """Who lives on the network: one file per kind of node, wired from protocols."""
+
+SYSTEMS = {
+    "coverage": "agents.coverage:CoverageSystem",
+}
+"""The systems that a scenario can name."""

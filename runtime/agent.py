@@ -17,6 +17,7 @@ from runtime.message import Message, message
 
 Handler = Callable[["Node", str, Any], None]
 F = TypeVar("F", bound=Callable[..., None])
+P = TypeVar("P")
 Timer = int
 
 
@@ -157,12 +158,9 @@ class Agent:
                 raise WiringError(f"{kind.__name__} is handled by {type(protocol).__name__} and another protocol")
             self.handlers[kind] = lift(getattr(protocol, name))
 
-    def protocol(self, kind: type[Any]) -> Any:
-        """The agent's protocol of this class."""
-        for protocol in self.everything():
-            if isinstance(protocol, kind):
-                return protocol
-        raise WiringError(f"this agent has no {kind.__name__}")
+    def find(self, kind: type[P]) -> P | None:
+        """The agent's protocol of this class, if it has one."""
+        return next((protocol for protocol in self.everything() if isinstance(protocol, kind)), None)
 
     def everything(self) -> tuple[Protocol, ...]:
         return self.protocols if self.layer is None else (self.layer, *self.protocols)

@@ -177,6 +177,12 @@ class FaultPlan:
         times = [at for at, _ in self.crashes.get(node, ())]
         return bisect_right(times, until) > bisect_right(times, after)
 
+    def cut_at(self, time: float) -> frozenset[Edge]:
+        """The links that carry nothing at this time, in one direction at least."""
+        return frozenset(
+            edge for edge, cuts in self.cuts.items() if any(since <= time < until for since, until in cuts)
+        )
+
     def changes(self, network: Network) -> list[tuple[float, str, str]]:
         """When a node may notice that something happened to its link with a peer: (time, node, peer)."""
         times = {(at, edge) for edge, cuts in self.cuts.items() for span in cuts for at in span}

@@ -309,13 +309,17 @@ class Simulator:
             link = Link(ENVIRONMENT, node, self._order(node, -1), self.network.underlay_delay, 0, None)
             heappush(self.timers, (when, link.order + number, link, order))
 
-    def run(self, until: float = inf, max_events: float = inf) -> bool:
+    def run(
+        self, until: float = inf, max_events: float = inf, progress: Callable[[Simulator], None] | None = None
+    ) -> bool:
         """Run until nothing is left to happen (True) or a limit is reached (False)."""
         with _quiet_collector():
             self.start()
             while (window := self.next_window()) is not None:
                 if self.handled >= max_events or not self.run_window(window, until):
                     return False
+                if progress is not None:
+                    progress(self)
         return True
 
     def next_window(self) -> int | None:
@@ -437,6 +441,10 @@ class Simulator:
     def _lost(self, node: Node, sender: str, message: Any) -> None:
         if sender != node.id:
             self.plan.fired["lost"] += 1
+
+    def alive(self) -> dict[str, Agent]:
+        """The agents of the nodes that are up."""
+        return {name: node.agent for name, node in self.nodes.items() if node.handlers is not self._gone}
 
     @property
     def pending(self) -> int:

@@ -1,0 +1,160 @@
+"""Scenarios: everything that a run depends on, in one TOML file, checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from runtime.agent import Layer
+from runtime.errors import ScenarioError
+from runtime.faults import Fault, FaultPlan, plan_faults
+from runtime.network import Network
+from runtime.settings import Settings, Several, parse
+from runtime.system import MakeLayer, System, find_system, load_attribute
+from runtime.topology import NetworkSettings, build
+
+SHIPPED = Path(__file__).parent.parent / "agents" / "scenarios"
+CHANNEL = "protocols.channel:Channel"
+
+
+class Limits(Settings):
+    """A run that reaches a limit before it is quiet ends undecided."""
+
+    events: Annotated[int, Field(ge=1)] = 10_000_000
+    time: Annotated[float, Field(gt=0)] | None = None
+
+
+class ChannelSettings(Settings):
+    """The reliable links' patience; what is left out follows from the network's delays."""
+
+    retransmit_after: Annotated[float, Field(gt=0)] | None = None
+    suspect_after: Annotated[int, Field(ge=1)] = 6
+    give_up_after: Annotated[int, Field(ge=1)] = 60
+
+
+class Frame(Settings):
+    """What every scenario has, whatever its protocol."""
+
+    protocol: str = Field(examples=["coverage"])
+    seed: Annotated[int, Field(ge=0)] = 0
+    links: Literal["raw", "reliable"] = "raw"
+    network: NetworkSettings
+    faults: Several[Fault] = ()
+    limits: Limits = Limits()
+    channel: ChannelSettings = ChannelSettings()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A checked scenario: the network is built, the faults are planned, the cast is known."""
+
+    name: str
+    data: dict[str, Any]
+    protocol: str
+    seed: int
+    links: str
+    limits: Limits
+    system: System
+    plan: FaultPlan
+
+    @property
+    def network(self) -> Network:
+        return self.system.network
+
+
+def load(name: str, overrides: Sequence[str] = (), seed: int | None = None) -> Scenario:
+    """Read a scenario file, or a shipped scenario by its name, with `key=value` overrides."""
+    path = find(name)
+    data = read(path)
+    for override in overrides:
+        _override(data, override)
+    if seed is not None:
+        data["seed"] = seed
+    return check(data, path.parent, path.name)
+
+
+def check(data: Mapping[str, Any], folder: Path = Path(), file: str = "scenario") -> Scenario:
+    """Check a scenario that has been read, and prepare all that it describes."""
+    try:
+        return _check(dict(data), folder, file)
+    except ScenarioError as error:
+        raise ScenarioError(error.key, error.problem, file) from error
+
+
+def find(name: str) -> Path:
+    """The file of this name, or the shipped scenario."""
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return path
+    known = shipped_scenarios()
+    if name in known:
+        return known[name]
+    raise ScenarioError("", f"neither a file nor a shipped scenario; shipped are: {', '.join(known)}", name)
+
+
+def shipped_scenarios() -> dict[str, Path]:
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"))}
+
+
+def read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ScenarioError("", f"file not found; shipped are: {', '.join(shipped_scenarios())}", str(path)) from None
+    except OSError as problem:
+        raise ScenarioError("", problem.strerror or str(problem), str(path)) from None
+    except UnicodeDecodeError:
+        raise ScenarioError("", "not text in UTF-8", str(path)) from None
+    except tomllib.TOMLDecodeError as problem:
+        raise ScenarioError("", f"not TOML: {problem}", str(path)) from None
+
+
+def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
+    if not isinstance(data.get("protocol"), str):
+        parse(Frame, data)  # says what is wrong with it
+    kind = find_system(data["protocol"], folder)
+    needed = any(field.is_required() for field in kind.Settings.model_fields.values())
+    section: Any = (kind.Settings, ...) if needed else (kind.Settings, Field(default_factory=kind.Settings))
+    frame = parse(create_model("Scenario", __base__=Frame, **{kind.section: section}), data)
+    bare = build(frame.network, frame.seed, folder)
+    layer = _layer(frame, bare)
+    system = kind(getattr(frame, kind.section), bare, frame.seed, layer)
+    plan = plan_faults(frame.faults, system.network, frame.seed)
+    return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan)
+
+
+def _layer(frame: Frame, network: Network) -> MakeLayer:
+    if frame.links == "raw":
+        return lambda: None
+    channel: type[Layer] = load_attribute(CHANNEL)
+    options = frame.channel.model_dump()
+    if options["retransmit_after"] is None:
+        # Half as long again as a message and its answer usually take.
+        slowest = max((network.default.delay, network.access_delay), key=lambda delay: delay.mean)
+        usual = slowest.ceiling if slowest.ceiling < math.inf else slowest.floor + 4 * slowest.tail
+        options["retransmit_after"] = 3 * usual
+    return lambda: channel(**options)
+
+
+def _override(data: dict[str, Any], override: str) -> None:
+    """Apply `network.nodes=40`; the value is TOML, or text where it is no TOML."""
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise ScenarioError(f"--set {override}", "write key=value, as in network.nodes=40")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    *tables, last = key.strip().split(".")
+    place: Any = data
+    for table in tables:
+        place = place.setdefault(table, {})
+        if not isinstance(place, dict):
+            raise ScenarioError(f"--set {override}", f"{table} is not a table")
+    place[last] = value

@@ -1,0 +1,163 @@
+"""Systems: a protocol with its cast. Which agents does a scenario ask for, and what did their run show?
+
+A shipped system has a name in `agents.SYSTEMS`. A protocol of one's own needs none: `protocol =
+"my_file.py:MyProtocol"` puts one on every node of the network.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import networkx
+from pydantic import BaseModel, create_model
+
+from runtime.agent import Agent, Layer, Protocol
+from runtime.errors import BrokerlabError, ScenarioError
+from runtime.network import Network
+from runtime.settings import Settings, one_of
+
+P = TypeVar("P")
+MakeLayer = Callable[[], Layer | None]
+
+
+@dataclass(frozen=True)
+class World:
+    """What an observer sees at the end of a run: the agents that are up, and the links that work."""
+
+    agents: Mapping[str, Agent]
+    network: Network
+    cut: frozenset[tuple[str, str]] = frozenset()
+
+    @cached_property
+    def graph(self) -> networkx.Graph:
+        """The living brokers and the links that work both ways."""
+        graph = self.network.graph()
+        graph.remove_nodes_from([name for name in self.network.brokers if name not in self.agents])
+        graph.remove_edges_from(self.cut)
+        return graph
+
+    def protocols(self, kind: type[P]) -> dict[str, P]:
+        """Every living agent's protocol of this class."""
+        found = {name: agent.find(kind) for name, agent in self.agents.items()}
+        return {name: protocol for name, protocol in found.items() if protocol is not None}
+
+
+class System:
+    """Says who lives on the network and what is to be seen there. It looks on from outside; agents cannot."""
+
+    section: ClassVar[str]
+    """The table of the scenario that belongs to this system."""
+
+    Settings: ClassVar[type[BaseModel]]
+
+    def __init__(self, settings: Any, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
+        self.settings = settings
+        self.network = network
+        self.seed = seed
+        self.layer = layer
+
+    def agent(self, name: str) -> Agent:
+        """A new agent for the node of this name: it knows its own part of the scenario and nothing else."""
+        raise ScenarioError("protocol", f"{type(self).__name__} has no agent()")
+
+    def results(self, world: World) -> dict[str, Any]:
+        """What the run has shown, as JSON."""
+        return {}
+
+    def violations(self, world: World) -> list[str]:
+        """What should hold at quiescence and does not."""
+        return []
+
+
+class Uniform(System):
+    """The same protocol on every node; its constructor's parameters are the scenario's `[settings]`."""
+
+    section = "settings"
+    protocol: ClassVar[type[Protocol]]
+
+    def agent(self, name: str) -> Agent:
+        return Agent([self.protocol(**dict(self.settings))], self.layer())
+
+    def results(self, world: World) -> dict[str, Any]:
+        """What each node's `result()` gives, if the protocol has one."""
+        if not hasattr(self.protocol, "result"):
+            return {}
+        return {"nodes": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
+
+    def violations(self, world: World) -> list[str]:
+        """What the protocol's static `violations(world)` finds, if it has one."""
+        check = getattr(self.protocol, "violations", None)
+        return [] if check is None else list(check(world))
+
+
+def shipped() -> dict[str, type[System]]:
+    """The systems that come with brokerlab, by name."""
+    known: dict[str, str] = importlib.import_module("agents").SYSTEMS
+    return {name: load_attribute(target) for name, target in known.items()}
+
+
+def find_system(name: str, folder: Path) -> type[System]:
+    """The system that a scenario names; files are looked for in the scenario's folder."""
+    known: dict[str, str] = importlib.import_module("agents").SYSTEMS
+    if name in known:
+        return _as_system(load_attribute(known[name]), name)
+    file, colon, attribute = name.rpartition(":")
+    if not colon:
+        raise ScenarioError("protocol", one_of(name, list(known)) + '; for your own write "my_file.py:MyProtocol"')
+    if not file.endswith(".py"):
+        raise ScenarioError("protocol", f'{name!r}: write "my_file.py:MyProtocol"')
+    module = _load_file(folder / file)
+    if not hasattr(module, attribute):
+        raise ScenarioError("protocol", f"{file} has no {attribute}")
+    return _as_system(getattr(module, attribute), name)
+
+
+def load_attribute(target: str) -> Any:
+    """The thing that "package.module:name" names."""
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _load_file(path: Path) -> Any:
+    path = path.resolve()
+    spec = importlib.util.spec_from_file_location(f"brokerlab_file_{path.stem}", path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise ScenarioError("protocol", f"file {path.name} not found; it was looked for as {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BrokerlabError as problem:
+        raise ScenarioError("protocol", f"{path.name}: {problem}") from problem
+    except Exception as problem:
+        raise ScenarioError("protocol", f"{path.name}: {type(problem).__name__}: {problem}") from problem
+    return module
+
+
+def _as_system(found: Any, name: str) -> type[System]:
+    if isinstance(found, type) and issubclass(found, System):
+        return found
+    if isinstance(found, type) and issubclass(found, Protocol):
+        members = {"protocol": found, "Settings": _settings_of(found), "__doc__": found.__doc__}
+        return type(found.__name__, (Uniform,), members)
+    raise ScenarioError("protocol", f"{name} is neither a Protocol nor a System")
+
+
+def _settings_of(protocol: type[Protocol]) -> type[BaseModel]:
+    """Settings read off the constructor: names, types and defaults of its parameters."""
+    fields: dict[str, Any] = {}
+    signature = inspect.signature(protocol, eval_str=True)
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+        fields[parameter.name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
+    return create_model(f"{protocol.__name__}Settings", __base__=Settings, **fields)

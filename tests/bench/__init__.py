@@ -1,0 +1,1 @@
+"""How fast the kernel is, beside what one would write instead: `python -m tests.bench`."""
