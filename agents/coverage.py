@@ -62,7 +62,7 @@ class Publication(Settings):
     at: Seconds
     client: str
     topic: str
-    content: dict[str, str | int | float | bool] = {}
+    content: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 
 class Wish(Settings):
@@ -82,9 +82,9 @@ class Event(Settings):
 class StorageSettings(Settings):
     """The scenario's [storage]."""
 
-    stores: dict[str, Store] = {}
+    stores: dict[str, Store] = Field(default_factory=dict)
     random_stores: RandomStores | None = None
-    clients: dict[str, str] = {}
+    clients: dict[str, str] = Field(default_factory=dict)
     publications: Several[Publication] = ()
     requests: Several[Wish] = ()
     events: Several[Event] = ()
@@ -97,9 +97,7 @@ class CoverageSystem(System):
     Settings = StorageSettings
     settings: StorageSettings
 
-    def __init__(
-        self, settings: StorageSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
-    ) -> None:
+    def __init__(self, settings: StorageSettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.stores = dict(settings.stores)
         if settings.random_stores is not None:
             self.stores |= _drawn(settings.random_stores, network, stream(seed, "stores"))
@@ -114,12 +112,11 @@ class CoverageSystem(System):
             self._guests.setdefault(home, []).append(guest)
 
     def _check_names(self) -> None:
-        for kind, rows in (("publications", self.settings.publications), ("requests", self.settings.requests)):
-            for place, row in enumerate(rows):
-                if row.client not in self.settings.clients:
-                    raise ScenarioError(
-                        f"storage.{kind}[{place}].client", f"{row.client} is not in storage.clients"
-                    )
+        publishing = [(f"publications[{place}]", row.client) for place, row in enumerate(self.settings.publications)]
+        requesting = [(f"requests[{place}]", row.client) for place, row in enumerate(self.settings.requests)]
+        for key, name in publishing + requesting:
+            if name not in self.settings.clients:
+                raise ScenarioError(f"storage.{key}.client", f"{name} is not in storage.clients")
         for place, event in enumerate(self.settings.events):
             if event.store not in self.stores:
                 raise ScenarioError(f"storage.events[{place}].store", f"{event.store} is not in storage.stores")

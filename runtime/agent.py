@@ -83,9 +83,9 @@ def on(*messages: type[Any]) -> Callable[[F], F]:
     """Mark a method as the handler of these messages."""
 
     def mark(method: F) -> F:
-        for message in messages:
-            if not (isinstance(message, type) and issubclass(message, Message)):
-                raise WiringError(f"@on({message!r}): not a message; declare it with @message")
+        for kind in messages:
+            if not (isinstance(kind, type) and issubclass(kind, Message)):
+                raise WiringError(f"@on({kind!r}): not a message; declare it with @message")
         method.handles = messages  # type: ignore[attr-defined]
         return method
 

@@ -1,23 +1,23 @@
 """Faults: what goes wrong, where and when. A plan is part of the scenario and works on every runtime.
 
-    [[faults]]
-    kind = "drop"              # drop, duplicate, reorder, delay: each message with a probability
-    probability = 0.1
-    links = [["n1", "n2"]]     # all overlay links if left out
-    since = 5.0
-    until = 50.0
+[[faults]]
+kind = "drop"              # drop, duplicate, reorder, delay: each message with a probability
+probability = 0.1
+links = [["n1", "n2"]]     # all overlay links if left out
+since = 5.0
+until = 50.0
 
-    [[faults]]
-    kind = "partition"         # no message passes between the groups until it heals
-    groups = [["n1", "n2"], ["n3"]]
-    since = 10.0
-    until = 30.0
+[[faults]]
+kind = "partition"         # no message passes between the groups until it heals
+groups = [["n1", "n2"], ["n3"]]
+since = 10.0
+until = 30.0
 
-    [[faults]]
-    kind = "crash"             # only durable state survives; without `recover_after` it never returns
-    nodes = ["n3"]             # or: count = 3
-    at = 12.0                  # or: between = [5.0, 50.0]
-    recover_after = "uniform(5, 20)"
+[[faults]]
+kind = "crash"             # only durable state survives; without `recover_after` it never returns
+nodes = ["n3"]             # or: count = 3
+at = 12.0                  # or: between = [5.0, 50.0]
+recover_after = "uniform(5, 20)"
 """
 
 from __future__ import annotations
@@ -251,7 +251,9 @@ def _cut_edges(fault: Partition, network: Network, where: str) -> set[Edge]:
         if home in group_of:
             group_of.setdefault(agent, group_of[home])
     cut = {
-        (a, b) for a, peers in network.neighbours.items() for b in peers
+        (a, b)
+        for a, peers in network.neighbours.items()
+        for b in peers
         if a in group_of and b in group_of and group_of[a] != group_of[b]
     }
     # One way: the first group can still reach the others, but hears nothing from them.

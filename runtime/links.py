@@ -8,7 +8,7 @@ from runtime.distributions import Distribution
 from runtime.faults import LinkFaults
 
 if TYPE_CHECKING:
-    from runtime.simulator import SimNode
+    from runtime.simnode import SimNode
 
 # Park and Miller's minimal standard generator. A link draws one number per message, so a stream that is one
 # small int will do: a million nodes cannot afford a Mersenne twister for each of their links.

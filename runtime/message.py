@@ -47,10 +47,6 @@ class Message(tuple[Any, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self[1:]
 
-    def replace(self, **changes: Any) -> Any:
-        """The same message with some fields changed."""
-        return type(self)(**{**dict(zip(self.fields, self[1:], strict=True)), **changes})
-
 
 @overload
 def message(cls: type[T]) -> type[T]: ...
@@ -62,6 +58,13 @@ def message(cls: type[Any] | None = None, *, tag: str | None = None) -> Any:
     if cls is None:
         return lambda declared: _declare(declared, tag)
     return _declare(cls, tag)
+
+
+def replace(value: T, **changes: Any) -> T:
+    """The same message with some fields changed."""
+    if not isinstance(value, Message):
+        raise MessageError(f"{value!r} is not a message")
+    return type(value)(**{**dict(zip(value.fields, value[1:], strict=True)), **changes})
 
 
 def encode(value: Any) -> bytes:
@@ -127,7 +130,7 @@ def _build(cls: type[Any], tag: str, hints: dict[str, Any]) -> type[Message]:
     scope: dict[str, Any] = {"_new": tuple.__new__, "_tag": tag}
     lines, parameters, revivers = [], ["_cls"], []
     for place, (name, hint) in enumerate(hints.items(), start=1):
-        if name.startswith("_") or name in ("tag", "fields", "replace", "count", "index"):
+        if name.startswith("_") or name in ("tag", "fields", "count", "index"):
             raise MessageError(f"{tag}.{name}: a field cannot have this name")
         try:
             scope[f"_check_{name}"] = _checker(hint, f"{tag}.{name}")
@@ -148,10 +151,21 @@ def _build(cls: type[Any], tag: str, hints: dict[str, Any]) -> type[Message]:
     exec(f"def __new__({', '.join(parameters)}):\n{body}", scope)
     keep = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__", "__slots__", *hints)}
     getters = {name: _tuplegetter(place, name) for place, name in enumerate(hints, start=1)}
-    made = type(cls.__name__, (Message,), {
-        **keep, **getters, "__slots__": (), "__new__": scope["__new__"], "__qualname__": cls.__qualname__,
-        "tag": tag, "fields": tuple(hints), "_revivers": tuple(revivers), "__match_args__": tuple(hints),
-    })
+    made = type(
+        cls.__name__,
+        (Message,),
+        {
+            **keep,
+            **getters,
+            "__slots__": (),
+            "__new__": scope["__new__"],
+            "__qualname__": cls.__qualname__,
+            "tag": tag,
+            "fields": tuple(hints),
+            "_revivers": tuple(revivers),
+            "__match_args__": tuple(hints),
+        },
+    )
     return typing.cast("type[Message]", made)
 
 
@@ -232,5 +246,5 @@ def _reviver(hint: Any) -> Check | None:
         return lambda value: tuple(map(inner, value)) if isinstance(value, tuple) else value
     if typing.get_origin(hint) is tuple:
         return lambda value: tuple(r(v) if r else v for r, v in zip(revivers, value, strict=False))
-    inner = typing.cast("Check", next(r for r in revivers if r))
+    inner = next(r for r in revivers if r)
     return lambda value: inner(value) if isinstance(value, tuple) else value

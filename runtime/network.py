@@ -82,9 +82,7 @@ class Network:
         """The brokers and the links between them; their models stay here."""
         graph = networkx.Graph()
         graph.add_nodes_from(self.brokers)
-        graph.add_edges_from(
-            (a, b) for a in self.brokers for b in self.neighbours[a] if a < b and b not in self.homes
-        )
+        graph.add_edges_from((a, b) for a in self.brokers for b in self.neighbours[a] if a < b and b not in self.homes)
         return graph
 
     @cached_property
@@ -111,9 +109,7 @@ def neighbours_of(names: Sequence[str], pairs: Pairs) -> Neighbours:
     both = both[np.lexsort((both[:, 1], both[:, 0]))]
     peers = np.array(ordered, dtype=object)[both[:, 1]].tolist()
     ends = np.cumsum(np.bincount(both[:, 0], minlength=len(names))).tolist()
-    return {
-        name: tuple(peers[start:end]) for name, start, end in zip(ordered, [0, *ends], ends, strict=False)
-    }
+    return {name: tuple(peers[start:end]) for name, start, end in zip(ordered, [0, *ends], ends, strict=False)}
 
 
 def cut_off(neighbours: Neighbours) -> tuple[str, str] | None:
@@ -187,9 +183,7 @@ def _edges(graph: networkx.Graph, names: dict[Any, str], key: str) -> dict[tuple
     return edges
 
 
-def _link_model(
-    ends: tuple[str, str], attributes: Mapping[str, Any], default: LinkModel, key: str
-) -> LinkModel:
+def _link_model(ends: tuple[str, str], attributes: Mapping[str, Any], default: LinkModel, key: str) -> LinkModel:
     try:
         delay = positive_delay(attributes.get("delay", default.delay))
         bandwidth = attributes.get("bandwidth", default.bandwidth)

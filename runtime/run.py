@@ -92,7 +92,10 @@ def simulate(scenario: Scenario, progress: Progress | None = None, trace: bool =
         interrupted = True
     world = World(sim.alive(), system.network, scenario.plan.cut_at(sim.now))
     return Outcome(
-        scenario, sim, quiescent, interrupted,
+        scenario,
+        sim,
+        quiescent,
+        interrupted,
         violations=system.violations(world) if quiescent else [],
         results=system.results(world),
         trace=recorder.trace if recorder else None,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
 from runtime.links import COUNT_BITS
-from runtime.simulator import ENVIRONMENT, Entry, Simulator
+from runtime.simnode import Entry
+from runtime.simulator import ENVIRONMENT, Simulator
 
 STEP = 1e-3
 """How far the clock moves from one delivery to the next."""

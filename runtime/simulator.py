@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
 from operator import eq, itemgetter
 from typing import Any
-from zlib import crc32
 
-from runtime.agent import Agent, Handler, LinkChanged, Node, Timer
-from runtime.errors import AgentError, BrokerlabError, LocalityError, MessageError
+from runtime.agent import Agent, Handler, LinkChanged, Node
+from runtime.errors import AgentError, BrokerlabError, LocalityError, WiringError
 from runtime.events import EventLog
 from runtime.faults import FaultPlan
-from runtime.links import COPIES, COUNT_BITS, MODULUS, MULTIPLIER, Link, Special
-from runtime.message import encode, message, pack
+from runtime.links import COUNT_BITS, Link, Special
+from runtime.message import Message, message
 from runtime.network import Network
-from runtime.streams import derive, stream
-
-Entry = tuple[float, int, Link, Any]
-"""An event: arrival, place among simultaneous events, link, message."""
+from runtime.simnode import Died, Entry, SimNode
+from runtime.streams import derive
 
 Observer = Callable[[Entry], None]
 Send = tuple[int, float]
@@ -60,10 +56,6 @@ class Recovers:
     """The environment starts this node again."""
 
 
-class _Died(Exception):
-    """Ends a handler at the moment at which its node crashes."""
-
-
 class _Gone(dict[type[Any], Handler]):
     """The handlers of a crashed node: whatever arrives is lost."""
 
@@ -73,124 +65,6 @@ class _Gone(dict[type[Any], Handler]):
 
     def __missing__(self, kind: type[Any]) -> Handler:
         return self._lost
-
-
-class SimNode(Node):
-    """A node of the simulated network. Its clock never goes back: what arrives while it is busy waits."""
-
-    __slots__ = (
-        "_count", "_links", "_out", "_rng", "_sim", "_underlay", "agent", "arrived", "handlers", "id", "index",
-        "neighbours", "now", "own", "said", "waited_s",
-    )
-
-    def __init__(self, sim: Simulator, name: str, index: int, neighbours: tuple[str, ...]) -> None:
-        self.id = name
-        self.index = index
-        self.neighbours = neighbours
-        self.now = 0.0
-        self.arrived = 0.0
-        self.said = 0
-        self.waited_s = 0.0
-        self._count = 0
-        self._sim = sim
-        self._rng: random.Random | None = None
-        self._links: dict[str, Link] = {}
-        self._out: tuple[Link, ...] = ()
-        self._underlay: dict[str, Link] | None = None
-
-    @property
-    def rng(self) -> random.Random:
-        if self._rng is None:
-            self._rng = stream(self._sim.seed, "node", self.id)
-        return self._rng
-
-    def send(self, peer: str, message: object) -> None:
-        self._emit((self._link(peer),), None, message, self._sim.sent)
-
-    def broadcast(self, message: object, skip: str | None = None, to: Sequence[str] | None = None) -> None:
-        links = self._out if to is None else tuple(map(self._link, to))
-        self._emit(links, skip, message, self._sim.sent)
-
-    def send_underlay(self, peer: str, message: object) -> None:
-        if self._underlay is None:
-            self._underlay = {}
-        link = self._underlay.get(peer)
-        if link is None:
-            link = self._underlay[peer] = self._sim.underlay_link(self, peer)
-        self._emit((link,), None, message, self._sim.sent_underlay)
-
-    def _link(self, peer: str) -> Link:
-        try:
-            return self._links[peer]
-        except KeyError:
-            raise LocalityError(
-                f"{self.id} cannot send to {peer}: its neighbours are {', '.join(self.neighbours) or 'none'}"
-            ) from None
-
-    def _emit(
-        self, links: Sequence[Link], skip: str | None, message: Any, sent: dict[type[Any], list[int]]
-    ) -> None:
-        """Encode once, then give each link its copy. This is the hot path: everything plain is inline."""
-        sim = self._sim
-        kind = message.__class__
-        if kind in sent:
-            wire = pack(message)
-            counts = sent[kind]
-        else:
-            wire = encode(message)
-            counts = sent[kind] = [0, 0]
-        self._count = count = self._count + COPIES
-        self.said = crc32(wire, self.said)
-        now = self.now
-        windows = sim.windows
-        rate = sim.rate
-        number = 0
-        for link in links:
-            if link.peer == skip:
-                continue
-            number += 1
-            if (special := link.special) is not None:
-                sim.transmit(link, special, message, len(wire), (count, now))
-                continue
-            link.state = state = link.state * MULTIPLIER % MODULUS
-            arrival = now + link.low + state * link.scale
-            if arrival < link.last:
-                arrival = link.last
-            link.last = arrival
-            window = int(arrival * rate)
-            try:
-                windows[window].append((arrival, link.order + count, link, message))
-            except KeyError:
-                windows[window] = [(arrival, link.order + count, link, message)]
-                heappush(sim.window_heap, window)
-        counts[0] += number
-        counts[1] += number * len(wire)
-
-    def after(self, delay_s: float, message: object) -> Timer:
-        if not delay_s >= 0:
-            raise MessageError(f"{self.id}: after({delay_s}, ...): a timer cannot go back in time")
-        self._count = count = self._count + COPIES
-        due: float | None = self.now + delay_s
-        if self._sim.recording is not None:
-            due = self._sim.recording.arrivals.get((self.id, self.id), {}).get(count)
-        if due is not None:
-            self.said = crc32(encode(message), self.said)
-            heappush(self._sim.timers, (due, self.own.order + count, self.own, message))
-        return self.own.order + count
-
-    def cancel(self, timer: Timer) -> None:
-        if timer > self.own.order and timer <= self.own.order + self._count:
-            self._sim.cancelled.add(timer)
-
-    def work(self, seconds: float) -> None:
-        if not seconds >= 0:
-            raise MessageError(f"{self.id}: work({seconds}): service time cannot be negative")
-        started, self.now = self.now, self.now + seconds
-        if self._sim.plan.crashes and self._sim.plan.crashes_between(self.id, started, self.now):
-            raise _Died
-
-    def log(self, event: str, **fields: Any) -> None:
-        self._sim.events.add(self.now, self.id, event, fields)
 
 
 class Simulator:
@@ -229,16 +103,11 @@ class Simulator:
 
     def _build(self) -> dict[str, SimNode]:
         names = sorted(self.network.neighbours)
-        nodes = {
-            name: SimNode(self, name, index, self.network.neighbours[name]) for index, name in enumerate(names)
-        }
+        nodes = {name: SimNode(self, name, index, self.network.neighbours[name]) for index, name in enumerate(names)}
         self._width = len(nodes) + 1
         for node in nodes.values():
-            node._links = {peer: self._overlay_link(node, nodes[peer]) for peer in node.neighbours}
-            node._out = tuple(node._links.values())
-            node.own = self._own_link(node)
-            node.agent = self._make_agent(node.id)
-            node.handlers = node.agent.handlers
+            links = {peer: self._overlay_link(node, nodes[peer]) for peer in node.neighbours}
+            node.live(self._make_agent(node.id), links, self._own_link(node))
         return nodes
 
     def _order(self, target: SimNode, source: int) -> int:
@@ -371,7 +240,7 @@ class Simulator:
                 if service is not None:
                     node.work(service.value(node.rng.random()))
                 node.handlers[message.__class__](node, link.source, message)
-            except _Died:
+            except Died:
                 pass
             except Exception as problem:
                 raise _blame(node, message, problem) from problem
@@ -409,7 +278,7 @@ class Simulator:
     def _guarded(self, node: SimNode, cause: Any, action: Callable[[], None]) -> None:
         try:
             action()
-        except _Died:
+        except Died:
             pass
         except Exception as problem:
             raise _blame(node, cause, problem) from problem
@@ -462,8 +331,8 @@ class Simulator:
         """Equal runs, and only they, have equal fingerprints.
 
         It covers, in name order, the wire form of everything that each node said, and when and where everything
-        arrived: a sum over events that are ordered by what is summed, so that it does not matter how the network
-        is cut over processes. Python's hash of a tuple of numbers does not depend on PYTHONHASHSEED.
+        arrived: a sum over events that are ordered by what is summed, so that it does not matter how the network is
+        cut over processes. Python's hash of a tuple of numbers does not depend on PYTHONHASHSEED.
         """
         digest = hashlib.blake2b((self.heard & MASK).to_bytes(8, "big"), digest_size=16)
         for name, node in self.nodes.items():
@@ -491,6 +360,9 @@ def _sort(batch: list[Entry]) -> int:
 def _blame(node: SimNode, cause: Any, problem: Exception) -> BrokerlabError:
     if isinstance(problem, AgentError):
         return problem
+    if isinstance(problem, KeyError) and isinstance(cause, Message) and cause.__class__ not in node.handlers:
+        handled = ", ".join(sorted(kind.__name__ for kind in node.handlers)) or "nothing"
+        return WiringError(f"{node.id} has no handler for {cause!r}; it handles {handled}")
     return AgentError(f"{node.id} at {node.now:g}, handling {cause!r}: {type(problem).__name__}: {problem}")
 
 

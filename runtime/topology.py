@@ -133,8 +133,7 @@ EdgeEntry = Annotated[
     Discriminator(
         _shape,
         custom_error_type="edge",
-        custom_error_message='write two names, ["n1", "n2"], or two names and a table, '
-        '["n1", "n2", { delay = 2.0 }]',
+        custom_error_message='write two names, ["n1", "n2"], or two names and a table, ["n1", "n2", { delay = 2.0 }]',
     ),
 ]
 

@@ -18,7 +18,8 @@ import msgpack
 from runtime.errors import ReplayError
 from runtime.links import COUNT_MASK
 from runtime.message import decode, encode
-from runtime.simulator import ENVIRONMENT, Entry, Recording, Simulator
+from runtime.simnode import Entry
+from runtime.simulator import ENVIRONMENT, Recording, Simulator
 
 FORMAT = 1
 

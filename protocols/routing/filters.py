@@ -39,9 +39,7 @@ def matches(conditions: Filter, content: Content) -> bool:
     Values of different kinds (a number and a text) are unequal and in no order.
     """
     attributes = dict(content)
-    return all(
-        name in attributes and _holds(attributes[name], relation, value) for name, relation, value in conditions
-    )
+    return all(name in attributes and _holds(attributes[name], relation, value) for name, relation, value in conditions)
 
 
 def _holds(value: Scalar, relation: str, wanted: Scalar) -> bool:

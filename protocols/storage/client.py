@@ -63,6 +63,9 @@ class Asking(Protocol):
     def answered(self, node: Node, sender: str, response: Response) -> None:
         self.responses.setdefault(response.number, []).append(response)
         node.log(
-            "response", request=response.number, topic=response.publication.topic, store=response.store,
+            "response",
+            request=response.number,
+            topic=response.publication.topic,
+            store=response.store,
             distance_hops=response.distance_hops,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from protocols.routing.topics import Publish
 from protocols.storage.coverage import Coverage
 from runtime.agent import Node, Protocol, on
-from runtime.message import Scalar, message
+from runtime.message import Scalar, message, replace
 
 
 @message
@@ -53,7 +53,7 @@ class Retrieval(Protocol):
         path = (*request.path, sender)
         if node.id in path:
             path = path[: path.index(node.id)]
-        self.forward(node, request.replace(path=path))
+        self.forward(node, replace(request, path=path))
 
     def forward(self, node: Node, request: Request) -> None:
         hops = self.coverage.next_hops(request.topic)
@@ -70,4 +70,4 @@ class Retrieval(Protocol):
 
     @on(Response)
     def responded(self, node: Node, sender: str, response: Response) -> None:
-        node.send(response.path[-1], response.replace(path=response.path[:-1]))
+        node.send(response.path[-1], replace(response, path=response.path[:-1]))

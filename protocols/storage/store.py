@@ -127,6 +127,6 @@ class Storing(Watcher):
             if matches(request.conditions, publication.content):
                 # The path is the client, its broker, ..., this store's broker.
                 distance = len(path) - 2
-                node.send(self.home, Response(
-                    request.client, request.number, node.id, distance, publication, path[:-1]
-                ))
+                node.send(
+                    self.home, Response(request.client, request.number, node.id, distance, publication, path[:-1])
+                )

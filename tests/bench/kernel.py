@@ -48,5 +48,5 @@ class Brokerlab:
         return self.simulator.handled
 
     def distances(self) -> Distances:
-        known = [node.agent.protocol(Flooding).hops for node in self.simulator.nodes.values()]
+        known = [node.agent.protocols[0].hops for node in self.simulator.nodes.values()]
         return [[hops[name] for name in self.source_names] for hops in known]

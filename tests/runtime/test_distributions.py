@@ -71,9 +71,7 @@ def test_a_larger_number_never_gives_a_smaller_draw(distribution: Distribution, 
 def test_the_mean_of_many_draws_is_the_mean(text: str) -> None:
     distribution = parse_distribution(text)
     rng = random.Random(1)
-    assert fmean(distribution.value(rng.random()) for _ in range(20_000)) == pytest.approx(
-        distribution.mean, rel=0.03
-    )
+    assert fmean(distribution.value(rng.random()) for _ in range(20_000)) == pytest.approx(distribution.mean, rel=0.03)
 
 
 @given(distributions)

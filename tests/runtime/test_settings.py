@@ -76,8 +76,7 @@ class Scenario(Settings):
     placement: Literal["random"] | dict[str, list[str]] = "random"
     either: Store | int = 1
     shaped: (
-        Annotated[Annotated[list[int], Tag("one")] | Annotated[list[str], Tag("two")], Discriminator(shape)]
-        | None
+        Annotated[Annotated[list[int], Tag("one")] | Annotated[list[str], Tag("two")], Discriminator(shape)] | None
     ) = None
     main: Drop | Crash = Field(default=Drop(kind="drop"), discriminator="kind")
     keyed: dict[Annotated[str, Field(pattern="^n")], int] = Field(default_factory=dict)
@@ -212,9 +211,7 @@ def test_a_missing_key_is_told_with_an_example() -> None:
 
 
 def test_a_misspelt_key_explains_the_missing_one() -> None:
-    assert (
-        refusal({"brokr": "n1"}, Store) == "brokr: unknown key; allowed: broker, size; did you mean 'broker'?"
-    )
+    assert refusal({"brokr": "n1"}, Store) == "brokr: unknown key; allowed: broker, size; did you mean 'broker'?"
     assert refusal({"zzz": "n1"}, Store).startswith("broker: missing")
 
 

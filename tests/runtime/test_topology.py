@@ -185,16 +185,12 @@ def test_a_large_random_graph_keeps_no_object_for_each_link() -> None:
 
 
 @given(planes(), seeds)
-def test_each_point_is_linked_to_its_nearest_and_to_the_shortest_tree(
-    keys: dict[str, Any], seed: int
-) -> None:
+def test_each_point_is_linked_to_its_nearest_and_to_the_shortest_tree(keys: dict[str, Any], seed: int) -> None:
     network = made(seed, **keys)
     points = network.positions
     expected = set()
     for name in points:
-        others = sorted(
-            (other for other in points if other != name), key=lambda o: dist(points[name], points[o])
-        )
+        others = sorted((other for other in points if other != name), key=lambda o: dist(points[name], points[o]))
         expected |= {tuple(sorted((name, other))) for other in others[: keys["neighbours"]]}
     whole = networkx.Graph()
     whole.add_weighted_edges_from((a, b, dist(points[a], points[b])) for a, b in combinations(points, 2))
@@ -274,9 +270,7 @@ def test_a_graphml_file_is_read_with_the_delays_of_its_links(tmp_path: Path) -> 
     graph.add_edge("b", "c", bandwidth=8.0)
     graph.add_edge("c", "d")
     networkx.write_graphml(graph, tmp_path / "overlay.graphml")
-    network = made(
-        folder=tmp_path, file="overlay.graphml", delay=3, service=0.1, underlay_delay=5, access_delay=6
-    )
+    network = made(folder=tmp_path, file="overlay.graphml", delay=3, service=0.1, underlay_delay=5, access_delay=6)
     assert network.neighbours == {"a": ("b",), "b": ("a", "c"), "c": ("b", "d"), "d": ("c",)}
     assert network.link("a", "b") == LinkModel(Distribution(1.0, span=1.0), None)
     assert network.link("b", "c") == LinkModel(Distribution(3.0), 8.0)
@@ -366,8 +360,7 @@ KINDS = "line, star, ring, grid, balanced-tree, random-tree, random-graph, compl
         ({"edges": []}, "network.edges: too short; write at least 1, not 0"),
         (
             {"edges": [["a", "b"], ["a"]]},
-            'network.edges[1]: write two names, ["n1", "n2"], or two names and a table, '
-            '["n1", "n2", { delay = 2.0 }]',
+            'network.edges[1]: write two names, ["n1", "n2"], or two names and a table, ["n1", "n2", { delay = 2.0 }]',
         ),
         ({"edges": [["a", 2]]}, "network.edges[0][1]: 2 is not text"),
         (
@@ -433,9 +426,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 def test_a_directed_graphml_file_is_refused_by_its_name(tmp_path: Path) -> None:
     networkx.write_graphml(networkx.DiGraph([("a", "b")]), tmp_path / "o.graphml")
-    assert refusal(made, folder=tmp_path, file="o.graphml").startswith(
-        "network.file: o.graphml: the graph is directed"
-    )
+    assert refusal(made, folder=tmp_path, file="o.graphml").startswith("network.file: o.graphml: the graph is directed")
 
 
 # Any networkx graph

@@ -1,0 +1,40 @@
+"""Runs every benchmark and prints its tables. A report, not a test: an aim that is not met fails nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from tests.bench.flooding import race
+from tests.bench.million import crowd
+from tests.bench.parquet import log_cost
+from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
+
+SIZES = (120, 1_000, 10_000)
+QUICK_SIZES = (120, 1_000)
+CROWD = 1_000_000
+QUICK_CROWD = 100_000
+WIDTH = 96  # also where the output goes into a file
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Leave out 10 000 nodes, and 100 000 instead of a million.")
+@click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Also write a JSON file.")
+def main(quick: bool, file: Path | None) -> None:
+    """Measure the kernel beside hand-written loops and SimPy."""
+    console = Console(width=WIDTH)
+    scores = [score for nodes in (QUICK_SIZES if quick else SIZES) for score in race(nodes)]
+    console.print(flooding_table(scores))
+    many = crowd(QUICK_CROWD if quick else CROWD)
+    console.print(crowd_table(many))
+    cost = log_cost()
+    console.print(log_table(cost))
+    console.print(aims_table(scores))
+    if file is not None:
+        file.write_text(json.dumps(as_json(scores, many, cost), indent=2) + "\n")
+
+
+main()
