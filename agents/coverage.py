@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import networkx
 from pydantic import AfterValidator, Field, model_validator
@@ -96,6 +96,7 @@ class CoverageSystem(System):
     section = "storage"
     Settings = StorageSettings
     settings: StorageSettings
+    headings: ClassVar = {"at": ("broker", "topic", "next hops (store, distance)"), "stored": ("store", "messages")}
 
     def __init__(self, settings: StorageSettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.stores = dict(settings.stores)

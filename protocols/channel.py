@@ -4,7 +4,8 @@ Between two lives of two neighbours there is one stream in each direction: numbe
 until it is acknowledged. A crash ends a life: the next life's first word ends the old streams and begins new,
 empty ones, and the protocols above hear that the neighbour went down and came up. A neighbour that leaves
 several attempts unanswered is reported down as well, but as long as it lives nothing meant for it is given up:
-it is reported up when it answers, and the stream goes on where it was.
+it is reported up when it answers, and the stream goes on where it was. Only the answer to a question asked since
+counts: what the neighbour said before may still be on its way when it is long dead.
 
 Our own: the papers have no such layer (reading of design, "Channel").
 """
@@ -20,11 +21,12 @@ from runtime.message import Message, encode, message
 
 @message
 class Hello:
-    """My life, the life of yours that I know of (0: none), and whether I wait for an answer."""
+    """My life, the life of yours that I know of (0: none), the question I ask and the one I answer (0: none)."""
 
     mine: int
     yours: int
-    asks: bool
+    asks: int
+    answers: int
 
 
 @message
@@ -62,13 +64,18 @@ class Stream:
 
     their_life: int = 0
     up: bool = True
-    asking: bool = True
+    questions: int = 0
+    open_question: int = 0
     numbered: int = 0
     unacknowledged: dict[int, Any] = field(default_factory=dict)
     expected: int = 0
     early: dict[int, Any] = field(default_factory=dict)
     attempts: int = 0
     timer: Timer | None = None
+
+    def wonder(self) -> None:
+        self.questions += 1
+        self.open_question = self.questions
 
 
 class Channel(Layer):
@@ -90,6 +97,7 @@ class Channel(Layer):
         self.durable.life += 1
         self.streams = {peer: Stream() for peer in node.neighbours}
         for peer, stream in self.streams.items():
+            stream.wonder()
             self._try(node, peer, stream)
 
     # Sending
@@ -104,27 +112,34 @@ class Channel(Layer):
         counts[1] += len(encode(message))
         stream.unacknowledged[stream.numbered] = message
         stream.numbered += 1
-        if stream.their_life and not stream.asking:
+        if stream.their_life:
             self._send(node, peer, stream, stream.numbered - 1)
-        if stream.timer is None:
-            stream.attempts = 0
-            self._arm(node, peer, stream)
+        self._wait(node, peer, stream)
 
     def _send(self, node: Node, peer: str, stream: Stream, number: int) -> None:
-        payload = stream.unacknowledged[number]
-        node.send(peer, Data(self.durable.life, stream.their_life, number, payload))
-
-    def _try(self, node: Node, peer: str, stream: Stream) -> None:
-        """Say again what waits for an answer, and wait for it."""
-        if stream.asking:
-            node.send(peer, Hello(self.durable.life, stream.their_life, True))
-        else:
-            self._send_waiting(node, peer, stream)
-        self._arm(node, peer, stream)
+        node.send(peer, Data(self.durable.life, stream.their_life, number, stream.unacknowledged[number]))
 
     def _send_waiting(self, node: Node, peer: str, stream: Stream) -> None:
         for number in list(stream.unacknowledged)[: self.BURST]:
             self._send(node, peer, stream, number)
+
+    def _try(self, node: Node, peer: str, stream: Stream) -> None:
+        """Say again what waits for an answer, and wait for it."""
+        if stream.open_question:
+            node.send(peer, Hello(self.durable.life, stream.their_life, stream.open_question, 0))
+        if stream.their_life:
+            self._send_waiting(node, peer, stream)
+        self._arm(node, peer, stream)
+
+    def _wait(self, node: Node, peer: str, stream: Stream) -> None:
+        """Have a timer running as long as an answer is due, and only then."""
+        if stream.unacknowledged or stream.open_question:
+            if stream.timer is None:
+                stream.attempts = 0 if stream.up else self.suspect_after
+                self._arm(node, peer, stream)
+        elif stream.timer is not None:
+            node.cancel(stream.timer)
+            stream.timer = None
 
     def _arm(self, node: Node, peer: str, stream: Stream) -> None:
         if stream.timer is not None:
@@ -137,8 +152,9 @@ class Channel(Layer):
         stream = self.streams[timer.peer]
         stream.timer = None
         stream.attempts += 1
-        if stream.attempts == self.suspect_after and stream.up:
+        if stream.attempts >= self.suspect_after and stream.up:
             stream.up = False
+            stream.wonder()
             self.above.down(node, timer.peer)
         if stream.attempts < self.give_up_after:
             self.resent += 1
@@ -147,7 +163,7 @@ class Channel(Layer):
     @on(LinkChanged)
     def doubtful(self, node: Node, sender: str, hint: LinkChanged) -> None:
         stream = self.streams[hint.peer]
-        stream.asking = True
+        stream.wonder()
         stream.attempts = 0
         self._try(node, hint.peer, stream)
 
@@ -158,9 +174,15 @@ class Channel(Layer):
         stream = self.streams[sender]
         if hello.mine < stream.their_life:
             return
-        self._heard(node, sender, stream, hello.mine)
+        self._meet(node, sender, stream, hello.mine)
+        if hello.answers == stream.open_question != 0 and hello.yours == self.durable.life:
+            stream.open_question = 0
+            stream.attempts = 0
+            self._rise(node, sender, stream)
+            self._send_waiting(node, sender, stream)
         if hello.asks or hello.yours != self.durable.life:
-            node.send(sender, Hello(self.durable.life, stream.their_life, False))
+            node.send(sender, Hello(self.durable.life, stream.their_life, 0, hello.asks))
+        self._wait(node, sender, stream)
 
     @on(Data)
     def received(self, node: Node, sender: str, data: Data) -> None:
@@ -169,9 +191,9 @@ class Channel(Layer):
             return
         if data.yours != self.durable.life:
             # Meant for a life that is over: tell the sender that there is a new one.
-            node.send(sender, Hello(self.durable.life, stream.their_life, False))
+            node.send(sender, Hello(self.durable.life, stream.their_life, 0, 0))
             return
-        self._heard(node, sender, stream, data.mine)
+        self._meet(node, sender, stream, data.mine)
         if data.number >= stream.expected:
             stream.early[data.number] = data.payload
         while stream.expected in stream.early:
@@ -179,6 +201,7 @@ class Channel(Layer):
             stream.expected += 1
             self.above.deliver(node, sender, payload)
         node.send(sender, Ack(self.durable.life, stream.their_life, stream.expected))
+        self._wait(node, sender, stream)
 
     @on(Ack)
     def acknowledged(self, node: Node, sender: str, ack: Ack) -> None:
@@ -188,40 +211,30 @@ class Channel(Layer):
         arrived = [number for number in stream.unacknowledged if number < ack.expected]
         for number in arrived:
             del stream.unacknowledged[number]
-        self._heard(node, sender, stream, ack.mine)
-        if arrived and stream.timer is not None:
+        if arrived and stream.up:
+            stream.attempts = 0
             self._arm(node, sender, stream)
+        self._wait(node, sender, stream)
 
-    def _heard(self, node: Node, peer: str, stream: Stream, life: int) -> None:
-        """The peer lives; perhaps it is another life than the one this node knew."""
-        reopened = stream.asking
-        if life != stream.their_life:
-            reopened = True
-            if stream.their_life:
-                self._forget(node, peer, stream)
-            stream.their_life = life
-            stream.expected = 0
-            stream.early.clear()
-        stream.asking = False
+    def _meet(self, node: Node, peer: str, stream: Stream, life: int) -> None:
+        """Perhaps the peer is in another life than the one this node knew: then everything begins anew."""
+        if life == stream.their_life:
+            return
+        if stream.their_life:
+            if stream.up:
+                stream.up = False
+                self.above.down(node, peer)
+            # Whatever was on its way to the old life is lost with it.
+            stream.unacknowledged.clear()
+            stream.numbered = 0
+        stream.their_life = life
+        stream.expected = 0
+        stream.early.clear()
         stream.attempts = 0
+        self._rise(node, peer, stream)
+        self._send_waiting(node, peer, stream)
+
+    def _rise(self, node: Node, peer: str, stream: Stream) -> None:
         if not stream.up:
             stream.up = True
             self.above.up(node, peer)
-        if reopened:
-            self._send_waiting(node, peer, stream)
-        if not stream.unacknowledged and stream.timer is not None:
-            node.cancel(stream.timer)
-            stream.timer = None
-        elif stream.unacknowledged and stream.timer is None:
-            self._arm(node, peer, stream)
-
-    def _forget(self, node: Node, peer: str, stream: Stream) -> None:
-        """The life that the stream led to is over, and with it everything on the way to it."""
-        stream.unacknowledged.clear()
-        stream.numbered = 0
-        if stream.up:
-            stream.up = False
-            self.above.down(node, peer)
-        # What the protocols above said on that occasion was meant for the old life too.
-        stream.unacknowledged.clear()
-        stream.numbered = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from protocols.presence import Watcher
 from runtime.agent import Node, on
@@ -59,6 +59,17 @@ class Routes:
         return self.hops.values()
 
 
+@dataclass
+class Memory:
+    """What a broker must not forget in a crash, lest it believe old news: by (topic, store)."""
+
+    withdrawn: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The highest number that was withdrawn."""
+
+    nearest: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """The latest number that this broker had an entry for, and how near it was by that number."""
+
+
 class Coverage(Watcher):
     """Keeps the advertisement table AT of a broker.
 
@@ -71,7 +82,7 @@ class Coverage(Watcher):
     def __init__(self, attached: Iterable[str] = ()) -> None:
         self.attached = frozenset(attached)
         self.routes: dict[str, Routes] = {}
-        self.withdrawn: dict[tuple[str, str], int] = {}
+        self.durable = Memory()
         self.farthest_hops = 0
         self.route_found: Callable[[Node, str], None] = lambda node, topic: None
 
@@ -97,7 +108,7 @@ class Coverage(Watcher):
 
     @on(Advertise)
     def heard(self, node: Node, sender: str, ad: Advertise) -> None:
-        if self.is_withdrawn(ad):
+        if self.is_withdrawn(ad) or self.is_detour(ad):
             return
         self.farthest_hops = max(self.farthest_hops, ad.distance_hops)
         known = self.nearest(ad.topic)
@@ -107,15 +118,24 @@ class Coverage(Watcher):
             self.add(node, sender, ad)
 
     def is_withdrawn(self, ad: Advertise) -> bool:
-        return ad.number <= self.withdrawn.get((ad.topic, ad.store), 0)
+        return ad.number <= self.durable.withdrawn.get((ad.topic, ad.store), 0)
+
+    def is_detour(self, ad: Advertise) -> bool:
+        """Has this broker been nearer by the same advertisement? Then this one came back to it by a loop."""
+        number, nearest = self.durable.nearest.get((ad.topic, ad.store), (0, math.inf))
+        if ad.number == number:
+            return ad.distance_hops > nearest
+        return ad.number < number
 
     def replace(self, node: Node, sender: str, ad: Advertise) -> None:
         tag = (ad.store, ad.number)
+        self.durable.nearest[ad.topic, ad.store] = (ad.number, ad.distance_hops)
         self.routes[ad.topic] = Routes(ad.distance_hops, {sender: tag}, tag)
         self.announce(node, ad.topic, skip=sender)
         self.route_found(node, ad.topic)
 
     def add(self, node: Node, sender: str, ad: Advertise) -> None:
+        self.durable.nearest[ad.topic, ad.store] = (ad.number, ad.distance_hops)
         self.routes[ad.topic].hops[sender] = (ad.store, ad.number)
         self.keep_word(node, ad.topic)
 
@@ -130,13 +150,13 @@ class Coverage(Watcher):
 
     @on(Withdraw)
     def withdrawal(self, node: Node, sender: str, gone: Withdraw) -> None:
-        if gone.number <= self.withdrawn.get((gone.topic, gone.store), 0):
+        if gone.number <= self.durable.withdrawn.get((gone.topic, gone.store), 0):
             return
         self.spread(node, gone, skip=sender)
         self.drop(node, gone)
 
     def spread(self, node: Node, gone: Withdraw, skip: str | None = None) -> None:
-        self.withdrawn[gone.topic, gone.store] = gone.number
+        self.durable.withdrawn[gone.topic, gone.store] = gone.number
         concerned = [gone.store] if gone.store in self.attached else []
         node.broadcast(gone, skip=skip, to=self.brokers(node) + concerned)
 
@@ -172,14 +192,13 @@ class Coverage(Watcher):
 
     def neighbour_down(self, node: Node, peer: str) -> None:
         for topic, routes in list(self.routes.items()):
-            tag = routes.hops.pop(peer, None)
+            tag = routes.hops.get(peer)
             if tag is None:
                 continue
-            if routes.hops:
-                self.keep_word(node, topic)
+            if list(routes.tags()).count(tag) > 1:
+                del routes.hops[peer]
             else:
                 # Others may still rely on a way over this broker: withdraw it, and let the store speak again.
-                routes.hops[peer] = tag
                 gone = Withdraw(topic, *tag)
                 self.spread(node, gone)
                 self.drop(node, gone)
@@ -187,7 +206,7 @@ class Coverage(Watcher):
     def introduce(self, node: Node, peer: str) -> None:
         if peer in self.attached:
             return
-        for (topic, store), number in self.withdrawn.items():
+        for (topic, store), number in self.durable.withdrawn.items():
             node.send(peer, Withdraw(topic, store, number))
         for topic in self.routes:
             node.send(peer, self.offer(topic))
