@@ -84,7 +84,7 @@ class Channel(Layer):
     BACKOFF_LIMIT = 8
     BURST = 32
 
-    def __init__(self, retransmit_after: float = 5.0, suspect_after: int = 6, give_up_after: int = 60) -> None:
+    def __init__(self, retransmit_after: float = 5.0, suspect_after: int = 15, give_up_after: int = 60) -> None:
         self.retransmit_after = retransmit_after
         self.suspect_after = suspect_after
         self.give_up_after = give_up_after
@@ -208,16 +208,18 @@ class Channel(Layer):
         stream = self.streams[sender]
         if ack.mine != stream.their_life or ack.yours != self.durable.life:
             return
+        self._meet(node, sender, stream, ack.mine)
         arrived = [number for number in stream.unacknowledged if number < ack.expected]
         for number in arrived:
             del stream.unacknowledged[number]
-        if arrived and stream.up:
-            stream.attempts = 0
+        if arrived and stream.timer is not None:
             self._arm(node, sender, stream)
         self._wait(node, sender, stream)
 
     def _meet(self, node: Node, peer: str, stream: Stream, life: int) -> None:
-        """Perhaps the peer is in another life than the one this node knew: then everything begins anew."""
+        """A sign of life. Perhaps it is another life than the one this node knew: then everything begins anew."""
+        if stream.up:
+            stream.attempts = 0
         if life == stream.their_life:
             return
         if stream.their_life:

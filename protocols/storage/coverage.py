@@ -79,6 +79,8 @@ class Coverage(Watcher):
     that entry goes and equally near ones stay, it announces one of these.
     """
 
+    durable: Memory
+
     def __init__(self, attached: Iterable[str] = ()) -> None:
         self.attached = frozenset(attached)
         self.routes: dict[str, Routes] = {}

@@ -11,7 +11,7 @@ from protocols.routing.topics import Publish, Subscribe, Unsubscribe
 from protocols.storage.coverage import Advertise, Withdraw
 from protocols.storage.retrieval import Request, Response
 from runtime.agent import Node, on
-from runtime.message import message
+from runtime.message import message, replace
 
 
 @message
@@ -118,10 +118,10 @@ class Storing(Watcher):
     def requested(self, node: Node, sender: str, request: Request) -> None:
         if self.failed:
             return
-        if request.topic not in self.durable.topics:
-            node.send(self.home, request)  # no longer held here: the broker knows where it is now
-            return
         path = (*request.path, sender)
+        if request.topic not in self.durable.topics:
+            node.send(self.home, replace(request, path=path))  # the broker knows who holds it now
+            return
         self.answered += 1
         for publication in self.durable.stored.get(request.topic, {}).values():
             if matches(request.conditions, publication.content):

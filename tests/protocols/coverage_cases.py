@@ -1,0 +1,116 @@
+"""Cases for coverage: a small description drawn by Hypothesis, grown into a scenario by its seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from protocols.storage.coverage import Coverage
+from runtime.scenario import check
+from runtime.schedule import at_random, steer
+from runtime.simulator import Simulator
+from runtime.system import World
+
+DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.1, 2)")
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many brokers and stores, what happens to them, and the seed that decides the rest."""
+
+    brokers: int
+    stores: int
+    seed: int
+    orders: int = 0
+    crashes: int = 0
+    deaths: int = 0
+    lossy: bool = False
+    partitions: int = 0
+    reliable: bool = False
+    steered: bool = False
+
+    def scenario(self) -> dict[str, Any]:
+        rng = random.Random(self.seed)
+        names = [f"n{number}" for number in range(1, self.brokers + 1)]
+        stores = {
+            f"s{number}": {"broker": rng.choice(names), "topics": rng.sample(["a", "b"], rng.randint(1, 2))}
+            for number in range(1, self.stores + 1)
+        }
+        everybody = [*names, *stores]
+        fewest = 2 * (self.brokers - 1) / self.brokers
+        return {
+            "protocol": "coverage",
+            "seed": self.seed,
+            "links": "reliable" if self.reliable else "raw",
+            "network": {
+                "kind": "random-graph",
+                "nodes": self.brokers,
+                "degree": max(fewest, rng.uniform(fewest, min(self.brokers - 1, 4))),
+                "delay": rng.choice(DELAYS),
+            },
+            "storage": {"stores": stores, "events": [self._order(rng, list(stores)) for _ in range(self.orders)]},
+            "faults": [
+                *(self._crash(rng, everybody, recovers=True) for _ in range(self.crashes)),
+                *(self._crash(rng, everybody, recovers=False) for _ in range(self.deaths)),
+                *(self._loss(rng) if self.lossy else []),
+                *(self._partition(rng, names) for _ in range(self.partitions if self.brokers > 1 else 0)),
+            ],
+        }
+
+    @staticmethod
+    def _order(rng: random.Random, stores: list[str]) -> dict[str, Any]:
+        what = rng.choice(["withdraw", "advertise", "fail", "recover"])
+        return {"at": rng.uniform(0, 40), "store": rng.choice(stores), "do": what}
+
+    @staticmethod
+    def _crash(rng: random.Random, everybody: list[str], recovers: bool) -> dict[str, Any]:
+        crash = {"kind": "crash", "nodes": [rng.choice(everybody)], "at": rng.uniform(0, 40)}
+        return crash | ({"recover_after": rng.uniform(0.1, 20)} if recovers else {})
+
+    @staticmethod
+    def _loss(rng: random.Random) -> list[dict[str, Any]]:
+        return [{"kind": kind, "probability": rng.uniform(0, 0.5)} for kind in ("drop", "duplicate", "reorder")]
+
+    @staticmethod
+    def _partition(rng: random.Random, names: list[str]) -> dict[str, Any]:
+        names = rng.sample(names, len(names))
+        cut, since = rng.randint(1, len(names) - 1), rng.uniform(0, 40)
+        return {
+            "kind": "partition",
+            "groups": [names[:cut], names[cut:]],
+            "since": since,
+            "until": since + rng.choice([1, 10, 100, 5000]),
+            "one_way": rng.random() < 0.3,
+        }
+
+    def problems(self, limit: int = 300_000) -> list[str]:
+        """Run it to the end and name everything that is not as breadth-first search says."""
+        scenario = check(self.scenario())
+        sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan)
+        if self.steered:
+            quiet = steer(sim, at_random(random.Random(self.seed)), max_events=limit)
+        else:
+            quiet = sim.run(max_events=limit)
+        if not quiet:
+            return ["it never became quiet"]
+        world = World(sim.alive(), scenario.network, scenario.plan.cut_at(sim.now))
+        farthest = max((c.farthest_hops for c in world.protocols(Coverage).values()), default=0)
+        too_far = [f"{farthest} hops among {self.brokers} brokers"] if farthest >= self.brokers > 0 else []
+        return scenario.system.violations(world) + too_far
+
+
+def cases(most_brokers: int = 60, **fixed: Any) -> st.SearchStrategy[Case]:
+    few = st.integers(0, 3)
+    drawn = {
+        "brokers": st.integers(1, most_brokers),
+        "stores": st.integers(1, 6),
+        "seed": st.integers(0, 2**32),
+        "orders": st.integers(0, 8),
+        "steered": st.booleans(),
+    }
+    drawn |= {name: few for name in ("crashes", "deaths", "partitions") if fixed.get(name) == "some"}
+    drawn |= {name: st.just(value) for name, value in fixed.items() if value != "some"}
+    return st.builds(Case, **drawn)
