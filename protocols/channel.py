@@ -107,9 +107,10 @@ class Channel(Layer):
         if stream is None:
             node.send(peer, message)  # not a neighbour: the node says so
             return
+        size = len(encode(message))
         counts = self.carried.setdefault(message.tag, [0, 0])
         counts[0] += 1
-        counts[1] += len(encode(message))
+        counts[1] += size
         stream.unacknowledged[stream.numbered] = message
         stream.numbered += 1
         if stream.their_life:
@@ -178,8 +179,9 @@ class Channel(Layer):
         if hello.answers == stream.open_question != 0 and hello.yours == self.durable.life:
             stream.open_question = 0
             stream.attempts = 0
-            self._rise(node, sender, stream)
-            self._send_waiting(node, sender, stream)
+            if not stream.up:
+                self._rise(node, sender, stream)
+                self._send_waiting(node, sender, stream)
         if hello.asks or hello.yours != self.durable.life:
             node.send(sender, Hello(self.durable.life, stream.their_life, 0, hello.asks))
         self._wait(node, sender, stream)

@@ -32,6 +32,14 @@ class LinkChanged:
     peer: str
 
 
+class Unhandled(WiringError):
+    """A message reached a node that has no handler for it."""
+
+    def __init__(self, node: Node, message: Any, handlers: Iterable[type[Any]]) -> None:
+        handled = ", ".join(sorted(kind.__name__ for kind in handlers)) or "nothing"
+        super().__init__(f"{node.id} has no handler for {message!r}; it handles {handled}")
+
+
 class Node(ABC):
     """The world as one agent sees it: its name, its neighbours, its clock, its dice, its voice.
 
@@ -84,9 +92,9 @@ def on(*messages: type[Any]) -> Callable[[F], F]:
 
     def mark(method: F) -> F:
         for kind in messages:
-            if not (isinstance(kind, type) and issubclass(kind, Message)):
+            if not (isinstance(kind, type) and issubclass(kind, Message)) or kind is Message:
                 raise WiringError(f"@on({kind!r}): not a message; declare it with @message")
-        method.handles = messages  # type: ignore[attr-defined]
+        method.handles = (*messages, *getattr(method, "handles", ()))  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -105,9 +113,15 @@ class Protocol:
         super().__init_subclass__(**options)
         handlers: dict[type[Any], str] = {}
         for base in reversed(cls.__mro__):
-            for name, member in vars(base).items():
-                for kind in getattr(member, "handles", ()):
-                    handlers[kind] = name
+            marked = {name: member.handles for name, member in vars(base).items() if hasattr(member, "handles")}
+            handlers = {kind: name for kind, name in handlers.items() if name not in marked}
+            own: dict[type[Any], str] = {}
+            for name, kinds in marked.items():
+                for kind in kinds:
+                    if own.setdefault(kind, name) != name:
+                        torn = f"{base.__name__}.{own[kind]} and {base.__name__}.{name}"
+                        raise WiringError(f"{torn} both handle {kind.__name__}")
+            handlers |= own
         cls.handlers = handlers
 
     def started(self, node: Node) -> None:
@@ -184,6 +198,9 @@ class Above:
 
     __slots__ = ("_agent", "_node")
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {"_agent": self._agent, "_node": None}  # an agent can move; the node it saw stays
+
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._node: LayeredNode | None = None
@@ -199,7 +216,10 @@ class Above:
         return lambda node, sender, message: handler(self.seen(node), sender, message)
 
     def deliver(self, node: Node, sender: str, message: Any) -> None:
-        self._agent.handlers[message.__class__](node, sender, message)
+        handler = self._agent.handlers.get(message.__class__)
+        if handler is None:
+            raise Unhandled(node, message, self._agent.handlers)
+        handler(node, sender, message)
 
     def up(self, node: Node, peer: str) -> None:
         for protocol in self._agent.protocols:

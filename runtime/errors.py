@@ -20,6 +20,10 @@ class ScenarioError(BrokerlabError):
         return ": ".join(part for part in (self.file, self.key, self.problem) if part)
 
 
+class OutputError(BrokerlabError):
+    """Results cannot be written there: says why, and what to write instead."""
+
+
 class MessageError(BrokerlabError):
     """A message was declared or filled in wrongly: the protocol is at fault."""
 

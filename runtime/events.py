@@ -21,15 +21,16 @@ class EventLog:
         self._columns: dict[str, dict[str, list[Any]]] = {}
 
     def add(self, time: float, node: str, event: str, fields: dict[str, Any]) -> None:
+        if "time" in fields or "node" in fields:
+            taken = "time" if "time" in fields else "node"
+            raise WiringError(f"event {event}: {taken} is already a column of every event")
         columns = self._columns.get(event)
         if columns is None:
             if not event.isidentifier():
                 raise WiringError(f"event {event!r}: write a name of letters, digits and _")
-            if taken := {"time", "node"} & fields.keys():
-                raise WiringError(f"event {event}: {', '.join(sorted(taken))} is already a column of every event")
             columns = self._columns[event] = {"time": [], "node": [], **{name: [] for name in fields}}
         if len(columns) != len(fields) + 2:
-            raise WiringError(f"event {event}: fields {sorted(fields)}, but before {sorted(columns)[2:]}")
+            raise WiringError(f"event {event}: fields {sorted(fields)}, but before {sorted([*columns][2:])}")
         try:
             for name, value in fields.items():
                 columns[name].append(value)
@@ -37,6 +38,15 @@ class EventLog:
             raise WiringError(f"event {event}: field {unknown} was not there before") from None
         columns["time"].append(time)
         columns["node"].append(node)
+
+    def extend(self, other: EventLog) -> None:
+        """Add the rows of another log."""
+        for event, columns in other._columns.items():
+            mine = self._columns.setdefault(event, {name: [] for name in columns})
+            if mine.keys() != columns.keys():
+                raise WiringError(f"event {event}: fields {sorted([*columns][2:])}, but before {sorted([*mine][2:])}")
+            for name, values in columns.items():
+                mine[name].extend(values)
 
     def counts(self) -> dict[str, int]:
         return {event: len(columns["time"]) for event, columns in sorted(self._columns.items())}
@@ -46,7 +56,7 @@ class EventLog:
         columns = self._columns[event]
         keys = list(zip(columns["time"], columns["node"], strict=True))
         order = sorted(range(len(keys)), key=keys.__getitem__)
-        table = pa.table({name: pa.array(values) for name, values in columns.items()}).take(order)
+        table = pa.table({name: _array(event, name, values) for name, values in columns.items()}).take(order)
         names = table["node"].combine_chunks().dictionary_encode()
         return table.set_column(1, "node", names)
 
@@ -57,3 +67,10 @@ class EventLog:
         folder.mkdir(parents=True, exist_ok=True)
         for event, table in self.tables().items():
             pq.write_table(table, folder / f"{event}.parquet", compression="zstd")
+
+
+def _array(event: str, name: str, values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError) as problem:
+        raise WiringError(f"event {event}: field {name}: {problem}") from None

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -131,11 +130,15 @@ class LinkFaults:
     rng: random.Random
     fired: Counter[str]
 
+    def cut(self, time: float) -> bool:
+        """Is the link cut at this time? Then the message that leaves or arrives now is lost."""
+        if any(since <= time < until for since, until in self.cuts):
+            self.fired["partition"] += 1
+            return True
+        return False
+
     def fates(self, depart: float, arrival: float) -> list[tuple[float, bool]]:
         """What becomes of a message: (extra delay, may overtake) of each copy that arrives."""
-        if any(since <= depart < until or since <= arrival < until for since, until in self.cuts):
-            self.fired["partition"] += 1
-            return []
         extra, overtakes, again = 0.0, False, False
         for rule in self.rules:
             if not rule.since <= depart < rule.until or self.rng.random() >= rule.probability:
@@ -171,11 +174,6 @@ class FaultPlan:
         if not rules and not cuts:
             return None
         return LinkFaults(rules, cuts, stream(self.seed, "faults", source, target), self.fired)
-
-    def crashes_between(self, node: str, after: float, until: float) -> bool:
-        """Does the node crash in (after, until]?"""
-        times = [at for at, _ in self.crashes.get(node, ())]
-        return bisect_right(times, until) > bisect_right(times, after)
 
     def cut_at(self, time: float) -> frozenset[Edge]:
         """The links that carry nothing at this time, in one direction at least."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runtime.distributions import Distribution
 from runtime.faults import LinkFaults
@@ -19,6 +19,10 @@ UNIT = 1.0 / MODULUS
 COUNT_BITS = 32
 COUNT_MASK = (1 << COUNT_BITS) - 1
 COPIES = 2  # numbers that one transmission takes up: the message and at most one duplicate
+
+
+UNUSED = Distribution(0.0)
+"""The delay of links on which times are set, not drawn: timers and orders of the environment."""
 
 
 class Special:
@@ -45,16 +49,24 @@ class Link:
     """One direction between two nodes: FIFO, with its own stream of delays.
 
     `order` ranks events by (target, source); adding the sender's count gives every event its place among
-    simultaneous ones.
+    simultaneous ones. `windows` is where they wait: in the simulator's own, or on the way to another's.
     """
 
-    __slots__ = ("last", "low", "order", "peer", "scale", "source", "special", "state", "target")
+    __slots__ = ("last", "low", "order", "peer", "scale", "source", "special", "state", "target", "windows")
 
     def __init__(
-        self, source: str, target: SimNode, order: int, delay: Distribution, seed: int, special: Special | None
+        self,
+        source: str,
+        target: SimNode,
+        order: int,
+        windows: dict[int, list[Any]],
+        delay: Distribution = UNUSED,
+        seed: int = 0,
+        special: Special | None = None,
     ) -> None:
         self.source = source
         self.target = target
+        self.windows = windows
         self.peer = target.id
         self.order = order
         self.low = delay.floor
@@ -62,6 +74,21 @@ class Link:
         self.state = seed % (MODULUS - 1) + 1
         self.last = 0.0
         self.special = special
+
+    def memory(self) -> tuple[Any, ...]:
+        """What the link must not forget when it goes on in another process."""
+        special = self.special
+        if special is None:
+            return self.state, self.last
+        dice = None if special.faults is None else special.faults.rng.getstate()
+        return self.state, self.last, special.free_at, special.waited_s, dice
+
+    def recall(self, memory: tuple[Any, ...]) -> None:
+        self.state, self.last, *rest = memory
+        if self.special is not None:
+            self.special.free_at, self.special.waited_s, dice = rest
+            if self.special.faults is not None:
+                self.special.faults.rng.setstate(dice)
 
     def arrivals(self, special: Special, now: float, size: int, count: int) -> list[tuple[int, float]]:
         """When this message arrives: (number, time) of each copy, none if it is lost."""
@@ -78,11 +105,16 @@ class Link:
         arrival = depart + self._draw(special.delay)
         if special.faults is None:
             return [(count, self._in_order(arrival))]
-        fates = special.faults.fates(depart, arrival)
-        return [
-            (count + copy, arrival + extra if overtakes else self._in_order(arrival + extra))
-            for copy, (extra, overtakes) in enumerate(fates)
-        ]
+        return [] if special.faults.cut(depart) else self._copies(special.faults, depart, arrival, count)
+
+    def _copies(self, faults: LinkFaults, depart: float, arrival: float, count: int) -> list[tuple[int, float]]:
+        copies = []
+        for number, (extra, overtakes) in enumerate(faults.fates(depart, arrival), start=count):
+            time = arrival + extra if overtakes else max(arrival + extra, self.last)
+            if not faults.cut(time):
+                self.last = self.last if overtakes else time
+                copies.append((number, time))
+        return copies
 
     def _draw(self, delay: Distribution) -> float:
         self.state = state = self.state * MULTIPLIER % MODULUS

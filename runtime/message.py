@@ -41,6 +41,10 @@ class Message(tuple[Any, ...]):
     fields: typing.ClassVar[tuple[str, ...]]
     _revivers: typing.ClassVar[tuple[tuple[int, Check], ...]]
 
+    def __init_subclass__(cls) -> None:
+        if "_revivers" not in cls.__dict__:
+            raise MessageError(f"{cls.__name__}: messages do not inherit; write @message over a class without bases")
+
     def __repr__(self) -> str:
         return f"{self.tag}({', '.join(f'{k}={v!r}' for k, v in zip(self.fields, self[1:], strict=True))})"
 
@@ -83,7 +87,10 @@ def decode(wire: bytes) -> Any:
         array = msgpack.unpackb(wire, use_list=False, raw=False)
     except Exception as problem:
         raise DecodeError(f"not msgpack: {problem or type(problem).__name__}") from None
-    return _revive(array)
+    try:
+        return revive(array)
+    except RecursionError:
+        raise DecodeError("messages nested too deep") from None
 
 
 def message_types() -> dict[str, type[Message]]:
@@ -91,7 +98,7 @@ def message_types() -> dict[str, type[Message]]:
     return dict(_registry)
 
 
-def _revive(array: Any) -> Any:
+def revive(array: Any) -> Any:
     if not isinstance(array, tuple) or not array or not isinstance(array[0], str):
         raise DecodeError(f"{array!r} is not [tag, field, ...]")
     cls = _registry.get(array[0])
@@ -101,8 +108,8 @@ def _revive(array: Any) -> Any:
         raise DecodeError(f"{cls.tag} has {len(cls.fields)} fields, not {len(array) - 1}")
     if cls._revivers:
         parts = list(array)
-        for place, revive in cls._revivers:
-            parts[place] = revive(parts[place])
+        for place, revive_part in cls._revivers:
+            parts[place] = revive_part(parts[place])
         array = tuple(parts)
     try:
         return cls(*array[1:])
@@ -112,6 +119,8 @@ def _revive(array: Any) -> Any:
 
 def _declare(cls: type[Any], tag: str | None) -> type[Message]:
     tag = tag or cls.__name__
+    if cls.__bases__ != (object,):
+        raise MessageError(f"{cls.__name__}: messages do not inherit; write @message over a class without bases")
     hints = {name: hint for name, hint in typing.get_type_hints(cls).items() if name in cls.__annotations__}
     made = _build(cls, tag, hints)
     known = _registry.get(tag)
@@ -127,7 +136,9 @@ def _declare(cls: type[Any], tag: str | None) -> type[Message]:
 
 def _build(cls: type[Any], tag: str, hints: dict[str, Any]) -> type[Message]:
     """A tuple class with a constructor that checks its arguments, written out as dataclasses do."""
-    scope: dict[str, Any] = {"_new": tuple.__new__, "_tag": tag}
+    # With an underscore, because fields may be called `type` or `int`.
+    scope: dict[str, Any] = {"_new": tuple.__new__, "_tag": tag, "_type": type, "_float": float}
+    scope |= {f"_{kind.__name__}": kind for kind in _SCALARS}
     lines, parameters, revivers = [], ["_cls"], []
     for place, (name, hint) in enumerate(hints.items(), start=1):
         if name.startswith("_") or name in ("tag", "fields", "count", "index"):
@@ -137,13 +148,15 @@ def _build(cls: type[Any], tag: str, hints: dict[str, Any]) -> type[Message]:
         except TypeError as problem:
             raise MessageError(f"{tag}.{name}: {problem}") from None
         exact = hint if hint in _SCALARS or hint is float else None
-        guard = f"if type({name}) is not {exact.__name__}: " if exact else ""
+        guard = f"if _type({name}) is not _{exact.__name__}: " if exact else ""
         lines.append(f"    {guard}{name} = _check_{name}({name})")
         if (reviver := _reviver(hint)) is not None:
             revivers.append((place, reviver))
         if name in cls.__dict__:
             scope[f"_default_{name}"] = cls.__dict__[name]
             parameters.append(f"{name}=_default_{name}")
+        elif "=" in parameters[-1]:
+            raise MessageError(f"{tag}.{name}: a field without a default follows one with a default")
         else:
             parameters.append(name)
     names = "".join(f", {name}" for name in hints)
@@ -179,7 +192,7 @@ def _checker(hint: Any, where: str) -> Check:
         wanted = _SCALARS[hint]
         return lambda value: value if type(value) is hint else refuse(value, wanted)
     if hint is float:
-        return lambda value: float(value) if type(value) in (int, float) else refuse(value, "a float")
+        return lambda value: _as_float(value, refuse) if type(value) in (int, float) else refuse(value, "a float")
     if hint is None or hint is type(None):
         return lambda value: None if value is None else refuse(value, "None")
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -187,8 +200,8 @@ def _checker(hint: Any, where: str) -> Check:
         return _union(arguments, where, refuse)
     if origin is tuple:
         return _tuple(arguments, where, refuse)
-    if origin is typing.Literal:
-        return lambda value: value if value in arguments else refuse(value, f"one of {arguments}")
+    if origin is typing.Literal and all(type(argument) in _PLAIN for argument in arguments):
+        return _literal(arguments, refuse)
     if isinstance(hint, type) and issubclass(hint, Message):
         article = "a message" if hint is Message else f"a message {hint.tag}"
         return lambda value: value if isinstance(value, hint) else refuse(value, article)
@@ -198,9 +211,31 @@ def _checker(hint: Any, where: str) -> Check:
     )
 
 
+def _as_float(value: float, refuse: Callable[..., Any]) -> Any:
+    try:
+        return float(value)
+    except OverflowError:
+        return refuse(value, "a float: it is too large")
+
+
+def _literal(arguments: tuple[Any, ...], refuse: Callable[..., Any]) -> Check:
+    def check(value: Any) -> Any:
+        # By type too, since 1, 1.0 and True are equal.
+        if any(type(value) is type(argument) and value == argument for argument in arguments):
+            return value
+        return refuse(value, f"one of {arguments}")
+
+    return check
+
+
 def _union(arguments: tuple[Any, ...], where: str, refuse: Callable[..., Any]) -> Check:
+    arrays = [a for a in arguments if typing.get_origin(a) is tuple]
+    revived = [a for a in arguments if _reviver(a) is not None]
+    if revived and len({*arrays, *revived}) > 1 and arrays:
+        raise TypeError("a message or a tuple, or tuples of several kinds with messages: both are arrays on the wire")
     exact = tuple(a if a is not None else type(None) for a in arguments if typing.get_origin(a) is None)
-    others = [_checker(a, where) for a in arguments if typing.get_origin(a) is not None or a not in _PLAIN]
+    plain = _PLAIN if int in arguments else tuple(kind for kind in _PLAIN if kind is not float)
+    others = [_checker(a, where) for a in arguments if typing.get_origin(a) is not None or a not in plain]
     names = " | ".join(getattr(a, "__name__", str(a)) for a in arguments)
 
     def check(value: Any) -> Any:
@@ -236,7 +271,7 @@ def _tuple(arguments: tuple[Any, ...], where: str, refuse: Callable[..., Any]) -
 def _reviver(hint: Any) -> Check | None:
     """Turns what msgpack gives back for this field into nested messages; None where there are none."""
     if isinstance(hint, type) and issubclass(hint, Message):
-        return _revive
+        return revive
     arguments = [a for a in typing.get_args(hint) if a is not Ellipsis]
     revivers = [_reviver(a) for a in arguments]
     if not any(revivers):
@@ -245,6 +280,12 @@ def _reviver(hint: Any) -> Check | None:
         inner = typing.cast("Check", revivers[0])
         return lambda value: tuple(map(inner, value)) if isinstance(value, tuple) else value
     if typing.get_origin(hint) is tuple:
-        return lambda value: tuple(r(v) if r else v for r, v in zip(revivers, value, strict=False))
+
+        def revive_items(value: Any) -> Any:
+            if not isinstance(value, tuple) or len(value) != len(revivers):
+                return value  # the field's check says what is wrong with it
+            return tuple(r(v) if r else v for r, v in zip(revivers, value, strict=True))
+
+        return revive_items
     inner = next(r for r in revivers if r)
     return lambda value: inner(value) if isinstance(value, tuple) else value

@@ -45,6 +45,7 @@ class Outcome:
             "links": self.scenario.links,
             "nodes": len(sim.nodes),
             "quiescent": self.quiescent,
+            "interrupted": self.interrupted,
             "verdict": self.verdict,
             "violations": self.violations,
             "virtual_time": sim.now,

@@ -34,7 +34,7 @@ class ChannelSettings(Settings):
     """The reliable links' patience; what is left out follows from the network's delays."""
 
     retransmit_after: Annotated[float, Field(gt=0)] | None = None
-    suspect_after: Annotated[int, Field(ge=1)] = 6
+    suspect_after: Annotated[int, Field(ge=1)] = 15
     give_up_after: Annotated[int, Field(ge=1)] = 60
 
 
@@ -62,6 +62,8 @@ class Scenario:
     limits: Limits
     system: System
     plan: FaultPlan
+    folder: Path
+    """Where the files that it names are sought."""
 
     @property
     def network(self) -> Network:
@@ -90,11 +92,15 @@ def check(data: Mapping[str, Any], folder: Path = Path(), file: str = "scenario"
 def find(name: str) -> Path:
     """The file of this name, or the shipped scenario."""
     path = Path(name)
-    if path.suffix == ".toml" or path.exists():
-        return path
     known = shipped_scenarios()
+    if path.exists() and not path.is_dir():
+        return path
     if name in known:
         return known[name]
+    if path.is_dir():
+        raise ScenarioError("", "a folder, not a file; write the name of a .toml file", name)
+    if path.suffix == ".toml":
+        return path
     raise ScenarioError("", f"neither a file nor a shipped scenario; shipped are: {', '.join(known)}", name)
 
 
@@ -126,7 +132,7 @@ def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
     layer = _layer(frame, bare)
     system = kind(getattr(frame, kind.section), bare, frame.seed, layer)
     plan = plan_faults(frame.faults, system.network, frame.seed)
-    return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan)
+    return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan, folder)
 
 
 def _layer(frame: Frame, network: Network) -> MakeLayer:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
-from runtime.links import COUNT_BITS
+from runtime.links import COUNT_BITS, COUNT_MASK
 from runtime.simnode import Entry
 from runtime.simulator import ENVIRONMENT, Simulator
 
@@ -44,9 +44,10 @@ def steer(sim: Simulator, choose: Choose, fifo: bool = True, max_events: float =
 
     With `fifo`, each link keeps its order and only its first message is offered; without, every message is.
     """
-    sim.start()
+    sim.start(timed=False)
+    sim.crash_times.clear()
     pending = _Pending(fifo)
-    clock = sim.now
+    clock = max(sim.now, *(node.now for node in sim.nodes.values()))
     while sim.handled < max_events:
         pending.add(sim.take_pending())
         if not pending:
@@ -59,6 +60,7 @@ def steer(sim: Simulator, choose: Choose, fifo: bool = True, max_events: float =
             clock = max(clock, entry[0])
         sim.deliver((clock, *entry[1:]))
         clock = max(clock, link.target.now)
+    sim.timers = sorted(pending.all())  # for whoever goes on
     return False
 
 
@@ -73,12 +75,21 @@ class _Pending(Sequence[Entry]):
     def add(self, entries: list[Entry]) -> None:
         # By place and number, not by time: what is offered must not depend on the delays.
         for entry in sorted(entries, key=lambda entry: entry[1]):
-            waits = entry[2].source in (ENVIRONMENT, entry[2].peer)
-            queue = entry[1] >> COUNT_BITS if self._fifo or waits else -entry[1]
+            queue, time, place = self._place(entry)
             if queue not in self._queues:
                 self._queues[queue] = []
                 self._active.append(queue)
-            heappush(self._queues[queue], (entry[0] if waits else 0.0, entry[1], entry))
+            heappush(self._queues[queue], (time, place, entry))
+
+    def _place(self, entry: Entry) -> tuple[int, float, int]:
+        """The queue in which an event waits, and its place there."""
+        time, key, link, _ = entry
+        if link.source == ENVIRONMENT:
+            # One queue for all nodes: nobody hears of a crash before it has happened.
+            return 0, time, key & COUNT_MASK
+        if link.source == link.peer:
+            return key >> COUNT_BITS, time, key
+        return key >> COUNT_BITS if self._fifo else -key, 0.0, key
 
     def take(self, choice: int) -> Entry:
         queue = self._active[choice]
@@ -88,6 +99,10 @@ class _Pending(Sequence[Entry]):
             self._active[choice] = self._active[-1]
             self._active.pop()
         return entry
+
+    def all(self) -> list[Entry]:
+        """Also what is not offered yet."""
+        return [entry for queue in self._queues.values() for _, _, entry in queue]
 
     def __len__(self) -> int:
         return len(self._active)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from heapq import heappush
+from math import inf
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -21,8 +22,8 @@ Entry = tuple[float, int, Link, Any]
 """An event: arrival, place among simultaneous events, link, message."""
 
 
-class Died(Exception):
-    """Ends a handler at the moment at which its node crashes."""
+class Died(BaseException):
+    """Ends a handler at the moment at which its node crashes; no `except Exception` of its own can hold it."""
 
 
 class SimNode(Node):
@@ -73,6 +74,29 @@ class SimNode(Node):
         self._links = links
         self._out = tuple(links.values())
 
+    def state(self) -> dict[str, Any]:
+        """What must be kept for the node to go on in another process."""
+        return {
+            "agent": self.agent,
+            "clock": (self.now, self.arrived, self.waited_s),
+            "said": (self.said, self._count),
+            "rng": self._rng,
+            "links": [link.memory() for link in self._out],
+            "underlay": {peer: link.memory() for peer, link in (self._underlay or {}).items()},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.agent = state["agent"]
+        self.handlers = self.agent.handlers
+        self.now, self.arrived, self.waited_s = state["clock"]
+        self.said, self._count = state["said"]
+        self._rng = state["rng"]
+        for link, memory in zip(self._out, state["links"], strict=True):
+            link.recall(memory)
+        self._underlay = {peer: self._sim.underlay_link(self, peer) for peer in state["underlay"]}
+        for peer, memory in state["underlay"].items():
+            self._underlay[peer].recall(memory)
+
     @property
     def rng(self) -> random.Random:
         if self._rng is None:
@@ -115,7 +139,6 @@ class SimNode(Node):
         self._count = count = self._count + COPIES
         self.said = crc32(wire, self.said)
         now = self.now
-        windows = sim.windows
         rate = sim.rate
         number = 0
         for link in links:
@@ -132,22 +155,22 @@ class SimNode(Node):
             link.last = arrival
             window = int(arrival * rate)
             try:
-                windows[window].append((arrival, link.order + count, link, message))
+                link.windows[window].append((arrival, link.order + count, link, message))
             except KeyError:
-                windows[window] = [(arrival, link.order + count, link, message)]
+                sim.windows[window] = [(arrival, link.order + count, link, message)]
                 heappush(sim.window_heap, window)
         counts[0] += number
         counts[1] += number * len(wire)
 
     def after(self, delay_s: float, message: object) -> Timer:
-        if not delay_s >= 0:
-            raise MessageError(f"{self.id}: after({delay_s}, ...): a timer cannot go back in time")
+        if not 0 <= delay_s < inf:
+            raise MessageError(f"{self.id}: after({delay_s}, ...): write how many seconds from now, 0 or more")
         self._count = count = self._count + COPIES
+        self.said = crc32(encode(message), self.said)
         due: float | None = self.now + delay_s
         if self._sim.recording is not None:
             due = self._sim.recording.arrivals.get((self.id, self.id), {}).get(count)
         if due is not None:
-            self.said = crc32(encode(message), self.said)
             heappush(self._sim.timers, (due, self.own.order + count, self.own, message))
         return self.own.order + count
 
@@ -156,10 +179,10 @@ class SimNode(Node):
             self._sim.cancelled.add(timer)
 
     def work(self, seconds: float) -> None:
-        if not seconds >= 0:
-            raise MessageError(f"{self.id}: work({seconds}): service time cannot be negative")
+        if not 0 <= seconds < inf:
+            raise MessageError(f"{self.id}: work({seconds}): write a number of seconds, 0 or more")
         started, self.now = self.now, self.now + seconds
-        if self._sim.plan.crashes and self._sim.plan.crashes_between(self.id, started, self.now):
+        if self._sim.crash_times and self._sim.crashes_between(self.id, started, self.now):
             raise Died
 
     def log(self, event: str, **fields: Any) -> None:

@@ -8,31 +8,32 @@ and then run from end to end. Timers, which may be short, wait in a heap and are
 from __future__ import annotations
 
 import gc
-import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
 from math import inf
 from operator import eq, itemgetter
 from typing import Any
 
-from runtime.agent import Agent, Handler, LinkChanged, Node
+from runtime.agent import Agent, Handler, LinkChanged, Node, Unhandled
 from runtime.errors import AgentError, BrokerlabError, LocalityError, WiringError
 from runtime.events import EventLog
 from runtime.faults import FaultPlan
 from runtime.links import COUNT_BITS, Link, Special
-from runtime.message import Message, message
+from runtime.message import message
 from runtime.network import Network
 from runtime.simnode import Died, Entry, SimNode
 from runtime.streams import derive
+from runtime.tally import Tally, add_counts
 
 Observer = Callable[[Entry], None]
 Send = tuple[int, float]
 """The sender's count and clock."""
 
 ENVIRONMENT = ""
-MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -93,22 +94,35 @@ class Simulator:
         self.window_heap: list[int] = []
         self.timers: list[Entry] = []
         self.cancelled: set[int] = set()
+        self.max_events = inf
+        self.crash_times: dict[str, list[float]] = {}
         # A hair shorter than the shortest delay, so that rounding never puts a message into its own window.
         shortest = network.shortest_delay if recording is None else recording.gap
         self.rate = 1.0 / (shortest * (1 - 1e-6))
         self._make_agent = agent
         self._gone = _Gone(self._lost)
         self._started = False
-        self.nodes = self._build()
+        with quiet_collector():
+            self._build()
 
-    def _build(self) -> dict[str, SimNode]:
-        names = sorted(self.network.neighbours)
-        nodes = {name: SimNode(self, name, index, self.network.neighbours[name]) for index, name in enumerate(names)}
-        self._width = len(nodes) + 1
-        for node in nodes.values():
-            links = {peer: self._overlay_link(node, nodes[peer]) for peer in node.neighbours}
+    def _build(self) -> None:
+        neighbours = self.network.neighbours
+        self._width = len(neighbours) + 1
+        self.nodes = {
+            name: SimNode(self, name, index, neighbours[name])
+            for index, name in enumerate(sorted(neighbours))
+            if self.is_here(name)
+        }
+        for node in self.nodes.values():
+            links = {peer: self._overlay_link(node, self._find(peer)) for peer in node.neighbours}
             node.live(self._make_agent(node.id), links, self._own_link(node))
-        return nodes
+
+    def is_here(self, name: str) -> bool:
+        """Does this simulator run the node of this name?"""
+        return True
+
+    def _find(self, name: str) -> SimNode:
+        return self.nodes[name]
 
     def _order(self, target: SimNode, source: int) -> int:
         """Rank by (target, source); the environment, source -1, comes first."""
@@ -121,20 +135,29 @@ class Simulator:
         plain = model.delay.linear and model.bandwidth is None and faults is None and recorded is None
         special = None if plain else Special(model.delay, model.bandwidth, faults, recorded)
         state = derive(self.seed, "link", source.id, target.id)
-        return Link(source.id, target, self._order(target, source.index), model.delay, state, special)
+        return Link(
+            source.id, target, self._order(target, source.index), self.windows_of(target), model.delay, state, special
+        )
 
     def underlay_link(self, source: SimNode, peer: str) -> Link:
-        target = self.nodes.get(peer)
-        if target is None:
-            raise LocalityError(f"{source.id} cannot reach {peer} over the underlay: no node has this name")
+        if peer not in self.network.neighbours or peer == source.id:
+            why = "that is itself; write after(0, ...)" if peer == source.id else "no node has this name"
+            raise LocalityError(f"{source.id} cannot reach {peer} over the underlay: {why}")
+        target = self._find(peer)
         delay = self.network.underlay_delay
         recorded = self._recorded(source.id, peer)
         special = None if delay.linear and recorded is None else Special(delay, recorded=recorded)
         state = derive(self.seed, "underlay", source.id, peer)
-        return Link(source.id, target, self._order(target, source.index), delay, state, special)
+        return Link(
+            source.id, target, self._order(target, source.index), self.windows_of(target), delay, state, special
+        )
+
+    def windows_of(self, target: SimNode) -> dict[int, list[Entry]]:
+        """Where messages to this node wait."""
+        return self.windows
 
     def _own_link(self, node: SimNode) -> Link:
-        return Link(node.id, node, self._order(node, node.index), self.network.underlay_delay, 0, None)
+        return Link(node.id, node, self._order(node, node.index), self.windows)
 
     def _recorded(self, source: str, target: str) -> dict[int, float] | None:
         return None if self.recording is None else self.recording.arrivals.get((source, target), {})
@@ -143,46 +166,63 @@ class Simulator:
         """The way of a message over a link that is not plain."""
         count, now = send
         for number, arrival in link.arrivals(special, now, size, count):
-            window = int(arrival * self.rate)
-            if window not in self.windows:
-                self.windows[window] = []
-                heappush(self.window_heap, window)
-            self.windows[window].append((arrival, link.order + number, link, message))
+            self.put(link.windows, (arrival, link.order + number, link, message))
 
-    def start(self) -> None:
-        """Start every agent at time 0 and put the planned faults on the agenda."""
+    def put(self, windows: dict[int, list[Entry]], entry: Entry) -> None:
+        """Let this event wait for its window."""
+        window = int(entry[0] * self.rate)
+        try:
+            windows[window].append(entry)
+        except KeyError:
+            windows[window] = [entry]
+            heappush(self.window_heap, window)
+
+    def start(self, timed: bool = True) -> None:
+        """Start every agent at time 0 and put the planned faults on the agenda.
+
+        If not timed, somebody else decides when they come; then no handler knows that it works past a crash.
+        """
         if self._started:
             return
         self._started = True
         number = 0
         for name, spans in sorted(self.plan.crashes.items()):
             for at, until in spans:
-                self._plan(name, at, Crashes(), number)
+                crash = self._plan(name, at, Crashes(), number)
+                if timed and crash is not None:
+                    self.crash_times.setdefault(name, []).append(crash)
                 self._plan(name, until, Recovers(), number + 1)
                 number += 2
         for at, name, peer in self.plan.changes(self.network):
             self._plan(name, at, LinkChanged(peer), number)
             number += 1
         for node in self.nodes.values():
-            try:
-                node.agent.start(node)
-            except Exception as problem:
-                raise _blame(node, "its start", problem) from problem
+            self._guarded(node, "its start", partial(node.agent.start, node))
 
-    def _plan(self, name: str, at: float, order: Any, number: int) -> None:
+    def _plan(self, name: str, at: float, order: Any, number: int) -> float | None:
+        """Put this order on the agenda; gives the time at which it comes, if it does."""
+        if not self.is_here(name):
+            return None
         node = self.nodes[name]
         when: float | None = at
         if self.recording is not None:
             when = self.recording.arrivals.get((ENVIRONMENT, name), {}).get(number)
         if when is not None and when < inf:
-            link = Link(ENVIRONMENT, node, self._order(node, -1), self.network.underlay_delay, 0, None)
+            link = Link(ENVIRONMENT, node, self._order(node, -1), self.windows)
             heappush(self.timers, (when, link.order + number, link, order))
+        return when
+
+    def crashes_between(self, node: str, after: float, until: float) -> bool:
+        """Does the node crash in (after, until]?"""
+        times = self.crash_times.get(node, ())
+        return bisect_right(times, until) > bisect_right(times, after)
 
     def run(
         self, until: float = inf, max_events: float = inf, progress: Callable[[Simulator], None] | None = None
     ) -> bool:
         """Run until nothing is left to happen (True) or a limit is reached (False)."""
-        with _quiet_collector():
+        self.max_events = max_events
+        with quiet_collector():
             self.start()
             while (window := self.next_window()) is not None:
                 if self.handled >= max_events or not self.run_window(window, until):
@@ -205,28 +245,39 @@ class Simulator:
         if self.window_heap and self.window_heap[0] == window:
             heappop(self.window_heap)
             batch = self.windows.pop(window)
-            self.heard += _sort(batch)
         complete = True
-        if (window + 1) / self.rate > until:
+        # One window more than needed, since rounding may have put an event into the window before its own.
+        if (window + 2) / self.rate > until:
             late = [entry for entry in batch if entry[0] > until]
             if late:
                 complete = False
-                batch = batch[: -len(late)]
-                self.windows[window] = late
-                heappush(self.window_heap, window)
+                batch = [entry for entry in batch if entry[0] <= until]
+                self._put_back(window, late)
+        self.heard += _sort(batch)
         self._run_batch(batch)
         timers, rate = self.timers, self.rate
         while timers and int(timers[0][0] * rate) <= window:
-            if timers[0][0] > until:
+            if timers[0][0] > until or self.handled >= self.max_events:
                 return False
             self.deliver(heappop(timers))
         return complete
 
+    def _put_back(self, window: int, entries: list[Entry]) -> None:
+        if window not in self.windows:
+            self.windows[window] = []
+            heappush(self.window_heap, window)
+        self.windows[window] += entries
+
     def _run_batch(self, batch: list[Entry]) -> None:
         """The kernel's hot loop; `deliver` does the same for one event."""
         timers, observer, service = self.timers, self.observer, self.network.service
-        for entry in batch:
+        entries = iter(batch)
+        for entry in entries:
             while timers and timers[0] < entry:
+                if self.handled >= self.max_events:
+                    # Timers that set timers for the same moment would never let the batch end.
+                    self._leave(batch, [entry, *entries])
+                    return
                 self.deliver(heappop(timers))
             arrival, _, link, message = entry
             node = link.target
@@ -235,9 +286,10 @@ class Simulator:
             if arrival >= node.now:
                 node.now = node.arrived = arrival
             elif not self._waits(node, arrival):
+                self.plan.fired["lost"] += 1
                 continue
             try:
-                if service is not None:
+                if service is not None and node.handlers is not self._gone:
                     node.work(service.value(node.rng.random()))
                 node.handlers[message.__class__](node, link.source, message)
             except Died:
@@ -247,6 +299,15 @@ class Simulator:
         if batch:
             self.handled += len(batch)
             self.now = max(self.now, batch[-1][0])
+
+    def _leave(self, batch: list[Entry], rest: list[Entry]) -> None:
+        """Stop in the middle of a batch as if the rest had not been taken out yet."""
+        self.heard -= sum(hash(entry[:2]) for entry in rest)
+        done = batch[: -len(rest)]
+        self.handled += len(done)
+        if done:
+            self.now = max(self.now, done[-1][0])
+        self._put_back(int(rest[0][0] * self.rate), rest)
 
     def deliver(self, entry: Entry) -> None:
         """Let one event happen: a message, a timer or an order of the environment."""
@@ -264,14 +325,20 @@ class Simulator:
         if link.source == ENVIRONMENT:
             self._obey(node, arrival, message)
             return
-        if arrival >= node.now:
-            node.now = node.arrived = arrival
-        elif not self._waits(node, arrival):
-            return
-        self._guarded(node, message, lambda: self._handle(node, link.source, message, own))
+        if self._turn(node, arrival):
+            self._guarded(node, message, lambda: self._handle(node, link.source, message, own))
+        elif not own:
+            self.plan.fired["lost"] += 1
+
+    def _turn(self, node: SimNode, arrival: float) -> bool:
+        """Does the node get to handle what arrives now? Its clock then says when."""
+        if arrival < node.now:
+            return self._waits(node, arrival)
+        node.now = node.arrived = arrival
+        return True
 
     def _handle(self, node: SimNode, sender: str, message: Any, own: bool) -> None:
-        if self.network.service is not None and not own:
+        if self.network.service is not None and not own and node.handlers is not self._gone:
             node.work(self.network.service.value(node.rng.random()))
         node.handlers[message.__class__](node, sender, message)
 
@@ -285,8 +352,7 @@ class Simulator:
 
     def _waits(self, node: SimNode, arrival: float) -> bool:
         """The node is busy: the message waits its turn, unless a crash empties the queue first."""
-        if self.plan.crashes and self.plan.crashes_between(node.id, arrival, node.now):
-            self.plan.fired["lost"] += 1
+        if self.crash_times and self.crashes_between(node.id, arrival, node.now):
             return False
         node.arrived = arrival
         node.waited_s += node.now - arrival
@@ -297,14 +363,15 @@ class Simulator:
             self.plan.fired["crash"] += 1
             node.handlers = self._gone
             node.own = self._own_link(node)  # timers of the old life no longer fire
+            node.now = time  # whatever it was busy with has ended
         elif isinstance(order, Recovers):
             self.plan.fired["recover"] += 1
             reborn = self._make_agent(node.id)
             reborn.remember(node.agent)
-            node.agent, node.handlers, node.now = reborn, reborn.handlers, time
+            node.agent, node.handlers = reborn, reborn.handlers
+            node.now = node.arrived = time
             self._guarded(node, order, lambda: reborn.start(node, recovered=True))
-        elif order.__class__ in node.handlers:
-            node.now = max(node.now, time)
+        elif order.__class__ in node.handlers and self._turn(node, time):
             self._guarded(node, order, lambda: node.handlers[order.__class__](node, order.peer, order))
 
     def _lost(self, node: Node, sender: str, message: Any) -> None:
@@ -327,17 +394,19 @@ class Simulator:
         self.timers.clear()
         return entries
 
-    def fingerprint(self) -> str:
-        """Equal runs, and only they, have equal fingerprints.
-
-        It covers, in name order, the wire form of everything that each node said, and when and where everything
-        arrived: a sum over events that are ordered by what is summed, so that it does not matter how the network is
-        cut over processes. Python's hash of a tuple of numbers does not depend on PYTHONHASHSEED.
-        """
-        digest = hashlib.blake2b((self.heard & MASK).to_bytes(8, "big"), digest_size=16)
+    def tally(self) -> Tally:
+        """What was counted until now."""
+        tally = Tally(self.now, self.handled, self.heard, fired=self.plan.fired, events=self.events)
         for name, node in self.nodes.items():
-            digest.update(f"{name}\0{node.said}\n".encode())
-        return digest.hexdigest()
+            tally.said[name] = node.said
+            tally.waited_s[name] = node.waited_s
+            add_counts(tally.carried, getattr(node.agent.layer, "carried", {}))
+        add_counts(tally.sent, {kind.tag: counts for kind, counts in self.sent.items()})
+        add_counts(tally.sent_underlay, {kind.tag: counts for kind, counts in self.sent_underlay.items()})
+        return tally
+
+    def fingerprint(self) -> str:
+        return self.tally().fingerprint()
 
 
 _arrival = itemgetter(0)
@@ -360,14 +429,15 @@ def _sort(batch: list[Entry]) -> int:
 def _blame(node: SimNode, cause: Any, problem: Exception) -> BrokerlabError:
     if isinstance(problem, AgentError):
         return problem
-    if isinstance(problem, KeyError) and isinstance(cause, Message) and cause.__class__ not in node.handlers:
-        handled = ", ".join(sorted(kind.__name__ for kind in node.handlers)) or "nothing"
-        return WiringError(f"{node.id} has no handler for {cause!r}; it handles {handled}")
-    return AgentError(f"{node.id} at {node.now:g}, handling {cause!r}: {type(problem).__name__}: {problem}")
+    if isinstance(problem, Unhandled):
+        return WiringError(str(problem))
+    if isinstance(problem, KeyError) and problem.args == (cause.__class__,) and cause.__class__ not in node.handlers:
+        return Unhandled(node, cause, node.handlers)
+    return AgentError(f"{node.id} at {node.now:g}, handling {cause}: {type(problem).__name__}: {problem}")
 
 
 @contextmanager
-def _quiet_collector() -> Iterator[None]:
+def quiet_collector() -> Iterator[None]:
     """Events die by reference count; searching all agents for cycles again and again would cost half the run."""
     before = gc.get_threshold()
     gc.freeze()

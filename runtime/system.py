@@ -58,6 +58,9 @@ class System:
 
     Settings: ClassVar[type[BaseModel]]
 
+    headings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """What the columns of a result are called where people see it: {"at": ("broker", "topic", "next hops")}."""
+
     def __init__(self, settings: Any, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.settings = settings
         self.network = network
@@ -81,6 +84,7 @@ class Uniform(System):
     """The same protocol on every node; its constructor's parameters are the scenario's `[settings]`."""
 
     section = "settings"
+    headings: ClassVar = {"by_node": ("node",)}
     protocol: ClassVar[type[Protocol]]
 
     def agent(self, name: str) -> Agent:
@@ -90,7 +94,7 @@ class Uniform(System):
         """What each node's `result()` gives, if the protocol has one."""
         if not hasattr(self.protocol, "result"):
             return {}
-        return {"nodes": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
+        return {"by_node": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
 
     def violations(self, world: World) -> list[str]:
         """What the protocol's static `violations(world)` finds, if it has one."""
@@ -146,18 +150,22 @@ def _as_system(found: Any, name: str) -> type[System]:
     if isinstance(found, type) and issubclass(found, System):
         return found
     if isinstance(found, type) and issubclass(found, Protocol):
-        members = {"protocol": found, "Settings": _settings_of(found), "__doc__": found.__doc__}
+        members = {"protocol": found, "Settings": _settings_of(found, name), "__doc__": found.__doc__}
         return type(found.__name__, (Uniform,), members)
     raise ScenarioError("protocol", f"{name} is neither a Protocol nor a System")
 
 
-def _settings_of(protocol: type[Protocol]) -> type[BaseModel]:
+def _settings_of(protocol: type[Protocol], name: str) -> type[BaseModel]:
     """Settings read off the constructor: names, types and defaults of its parameters."""
     fields: dict[str, Any] = {}
-    signature = inspect.signature(protocol, eval_str=True)
-    for parameter in signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        hint = Any if parameter.annotation is parameter.empty else parameter.annotation
-        fields[parameter.name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
-    return create_model(f"{protocol.__name__}Settings", __base__=Settings, **fields)
+    try:
+        for parameter in inspect.signature(protocol, eval_str=True).parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+            fields[parameter.name] = (hint, ... if parameter.default is parameter.empty else parameter.default)
+        return create_model(f"{protocol.__name__}Settings", __base__=Settings, **fields)
+    except Exception as problem:  # annotations can hold anything
+        reason = str(problem).partition("\n")[0].partition(". Set `")[0]
+        told = f"{name}: the parameters of __init__ cannot be read as [settings]: {reason}"
+        raise ScenarioError("protocol", told) from None

@@ -71,14 +71,18 @@ class Trace:
     @classmethod
     def load(cls, path: Path) -> Trace:
         try:
-            rows: Iterator[Any] = iter(msgpack.Unpacker(io.BytesIO(path.read_bytes()), use_list=False))
+            data = path.read_bytes()
+            rows = msgpack.Unpacker(io.BytesIO(data), use_list=False)
             header = next(rows)
             if header["format"] != FORMAT:
                 raise ReplayError(f"{path}: trace format {header['format']}, this version reads {FORMAT}")
-            return cls(header["gap"], list(_named(rows, header["names"])))
+            trace = cls(header["gap"], list(_named(rows, header["names"])))
+            if rows.tell() != len(data):
+                raise ReplayError(f"{path}: the trace breaks off after {len(trace.events)} events")
+            return trace
         except OSError as problem:
             raise ReplayError(f"{path}: {problem.strerror}") from None
-        except (ValueError, TypeError, KeyError, StopIteration, msgpack.UnpackException) as problem:
+        except (ValueError, TypeError, LookupError, StopIteration, msgpack.UnpackException) as problem:
             raise ReplayError(f"{path}: not a trace ({type(problem).__name__}: {problem})") from None
 
 

@@ -38,7 +38,7 @@ class Withdraw:
 
 @message
 class Ask:
-    """I lost my way to this topic: who has one?"""
+    """I have lost my way to this topic: forget the one over me, and who has another?"""
 
     topic: str
 
@@ -110,13 +110,14 @@ class Coverage(Watcher):
 
     @on(Advertise)
     def heard(self, node: Node, sender: str, ad: Advertise) -> None:
-        if self.is_withdrawn(ad) or self.is_detour(ad):
+        known = self.nearest(ad.topic)
+        if self.is_withdrawn(ad) or self.is_detour(ad) or ad.distance_hops > known:
+            self.forget(node, ad.topic, sender)
             return
         self.farthest_hops = max(self.farthest_hops, ad.distance_hops)
-        known = self.nearest(ad.topic)
         if ad.distance_hops < known:
             self.replace(node, sender, ad)
-        elif ad.distance_hops == known:
+        else:
             self.add(node, sender, ad)
 
     def is_withdrawn(self, ad: Advertise) -> bool:
@@ -171,23 +172,28 @@ class Coverage(Watcher):
             for hop, (store, number) in routes.hops.items()
             if store != gone.store or number > gone.number
         }
-        if routes.hops:
-            self.keep_word(node, gone.topic)
-        else:
-            del self.routes[gone.topic]
-            node.broadcast(Ask(gone.topic), to=self.brokers(node))
+        self.keep_word(node, gone.topic)
+
+    def forget(self, node: Node, topic: str, peer: str) -> None:
+        """Whatever this neighbour said before no longer holds."""
+        routes = self.routes.get(topic)
+        if routes is not None and routes.hops.pop(peer, None) is not None:
+            self.keep_word(node, topic)
 
     def keep_word(self, node: Node, topic: str) -> None:
         """Neighbours must not rely on an advertisement that this broker no longer has."""
         routes = self.routes[topic]
-        if routes.announced not in routes.tags():
+        if not routes.hops:
+            del self.routes[topic]
+            node.broadcast(Ask(topic), to=self.brokers(node))
+        elif routes.announced not in routes.tags():
             routes.announced = routes.hops[min(routes.hops)]
             self.announce(node, topic)
 
     @on(Ask)
     def asked(self, node: Node, sender: str, ask: Ask) -> None:
-        routes = self.routes.get(ask.topic)
-        if routes is not None and any(hop != sender for hop in routes.hops):
+        self.forget(node, ask.topic, sender)
+        if ask.topic in self.routes:
             node.send(sender, self.offer(ask.topic))
 
     # Neighbours that fail and return

@@ -1,0 +1,214 @@
+"""The command line: brokerlab run, brokerlab list."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtime.determinism import Difference, differs
+from runtime.errors import OutputError, ScenarioError
+from runtime.interrupt import interruptible
+from runtime.progress import Progress
+from runtime.run import Outcome, simulate
+from runtime.rundir import as_json, claim, repeat, save, version_of
+from runtime.scenario import Scenario, load, shipped_scenarios
+from runtime.show import blame, complain, say, show, show_catalogue
+from runtime.simulator import Simulator
+from runtime.system import shipped
+
+FINE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Verbs(click.Group):
+    """The verbs of the command line. Whatever goes wrong in one ends as a line and an exit code."""
+
+    def main(self, *words: Any, **options: Any) -> Any:
+        options["standalone_mode"] = False
+        options["prog_name"] = "brokerlab"
+        sys.exit(self._end(*words, **options))
+
+    def _end(self, *words: Any, **options: Any) -> int:
+        try:
+            return super().main(*words, **options) or FINE
+        except click.exceptions.NoArgsIsHelpError as nothing:
+            nothing.show()
+            return BAD_INPUT
+        except click.UsageError as problem:
+            asked = problem.ctx.command_path if problem.ctx else "brokerlab"
+            complain(f"{problem.format_message()} (see {asked} --help)")
+            return BAD_INPUT
+        except (ScenarioError, OutputError) as problem:
+            blame(problem)
+            return BAD_INPUT
+        except (click.Abort, KeyboardInterrupt):
+            complain("interrupted")
+            return INTERRUPTED
+        except Exception as problem:
+            blame(problem)
+            return FAILED
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(version_of("brokerlab"), message="%(prog)s %(version)s")
+def main() -> None:
+    """An emulator for distributed algorithms on broker overlays.
+
+    \b
+    brokerlab list                           what there is to run
+    brokerlab run coverage                   run a shipped scenario
+    brokerlab run my.toml --out runs/first   run your own, and keep what it shows
+
+    Exit codes: 0 fine, 1 the run failed or a property is violated, 2 bad input, 3 undecided (a limit was
+    reached first), 130 interrupted.
+    """
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What `run` was asked for."""
+
+    name: str
+    overrides: tuple[str, ...]
+    out: Path | None
+    json: bool
+    check: bool
+
+    def command(self, scenario: Scenario) -> str:
+        return repeat(self.name, scenario.seed, self.overrides)
+
+
+@main.command()
+@click.argument("name", metavar="SCENARIO")
+@click.option("--seed", type=int, help="Another seed than the scenario's: other delays, draws and faults.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key; can be repeated.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run in this folder.")
+@click.option("--force", is_flag=True, help="Let --out replace a run of another scenario.")
+@click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--trace", is_flag=True, help="With --out: also keep every event, in trace.msgpack.")
+@click.option("--check-determinism", "check", is_flag=True, help="Run twice; name the first event that differs.")
+def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
+    """Run SCENARIO: a .toml file, or the name of a shipped scenario.
+
+    \b
+    brokerlab run coverage
+    brokerlab run coverage --seed 3 --json
+    brokerlab run coverage --set links=reliable --set 'faults=[{kind="drop", probability=0.1}]'
+    brokerlab run coverage --set network.delay="exponential(0.1, 1.0)" --out runs/slow
+    brokerlab run my.toml --set limits.events=1000000 --set limits.time=500
+
+    A key is written with dots, a value as in TOML. A run that reaches limits.events or limits.time before
+    it is quiet ends as undecided, with exit code 3.
+
+    DIR holds scenario.toml, summary.json, events/*.parquet and a README.md that says how to run it again.
+    """
+    wish = Wish(**asked)
+    if trace and wish.out is None:
+        raise click.UsageError("--trace needs --out DIR, to write trace.msgpack into")
+    scenario = load(wish.name, wish.overrides, seed)
+    if wish.out is not None:
+        claim(wish.out, scenario, force)
+    try:
+        return _run(wish, scenario, trace)
+    except (OutputError, click.ClickException):
+        raise
+    except Exception as problem:
+        blame(problem)
+        _say_how_to_repeat(wish, scenario)
+        return FAILED
+
+
+def _run(wish: Wish, scenario: Scenario, trace: bool) -> int:
+    outcome = _simulate(scenario, trace or wish.check)
+    compared = wish.check and not outcome.interrupted
+    difference: Difference | None = None
+    if not compared:
+        _print(wish, outcome)
+    if wish.out is not None:
+        save(outcome, wish.out, wish.command(scenario))
+    if compared:
+        difference = differs(outcome, wish.name, wish.overrides)
+        where = None if difference is None else vars(difference)
+        _print(wish, outcome, {"deterministic": difference is None, "first_difference": where})
+    if wish.out is not None and not wish.json:
+        say(f"kept in {wish.out}\n")
+    return _exit_code(wish, outcome, difference)
+
+
+def _simulate(scenario: Scenario, trace: bool) -> Outcome:
+    with Progress() as progress, interruptible() as stop_if_asked:
+
+        def after_window(sim: Simulator) -> None:
+            stop_if_asked()
+            progress(sim)
+
+        return simulate(scenario, after_window, trace)
+
+
+def _print(wish: Wish, outcome: Outcome, compared: Mapping[str, Any] | None = None) -> None:
+    text = as_json(outcome.summary() | dict(compared or {}))  # what has no JSON is an error in every run
+    if wish.json:
+        say(text)
+        return
+    show(outcome, f"see {wish.out / 'summary.json'}" if wish.out else "see summary.json, with --out DIR")
+    if compared and compared["deterministic"]:
+        say(f"deterministic: two runs, one fingerprint, {outcome.simulator.fingerprint()}\n")
+
+
+def _exit_code(wish: Wish, outcome: Outcome, difference: Difference | None) -> int:
+    """The exit code, and on standard error why it is not 0."""
+    if outcome.interrupted:
+        complain("interrupted; this is what happened until then")
+        return INTERRUPTED
+    if difference is not None:
+        complain(f"not deterministic: {difference}")
+    if outcome.violations:
+        complain(f"violated: {outcome.violations[0]}")
+    if difference is not None or outcome.violations:
+        _say_how_to_repeat(wish, outcome.scenario)
+        return FAILED
+    if not outcome.quiescent:
+        limits = outcome.scenario.limits
+        key = "limits.events" if outcome.simulator.handled >= limits.events else "limits.time"
+        reached = limits.events if key == "limits.events" else limits.time
+        complain(f"undecided: {key} = {reached} was reached before it was quiet; for more: --set {key}=...")
+        return UNDECIDED
+    return FINE
+
+
+def _say_how_to_repeat(wish: Wish, scenario: Scenario) -> None:
+    check = " --check-determinism" if wish.check else ""
+    click.echo(f"to repeat it: {wish.command(scenario)}{check}", err=True)
+
+
+@main.command("list")
+@click.option("--json", "json", is_flag=True, help="Print one JSON object and nothing else.")
+def catalogue(json: bool) -> int:
+    """Show the protocols and scenarios that come with brokerlab, one line each."""
+    found = {
+        "protocols": [{"name": name, "about": _first_line(system.__doc__)} for name, system in shipped().items()],
+        "scenarios": [{"name": name, "about": _first_comment(path)} for name, path in shipped_scenarios().items()],
+    }
+    if json:
+        say(as_json(found))
+    else:
+        show_catalogue(found)
+    return FINE
+
+
+def _first_line(text: str | None) -> str:
+    return inspect.cleandoc(text or "").partition("\n")[0]
+
+
+def _first_comment(path: Path) -> str:
+    lines = path.read_text("utf-8").splitlines()
+    return next((line.lstrip("# ") for line in lines if line.startswith("#")), "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,4 @@
+"""Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
+
+SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+"""The sweeps that come with brokerlab: the name, and where it is declared."""

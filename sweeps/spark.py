@@ -1,0 +1,111 @@
+"""The Spark session of a sweep: one, started once, quiet, and the same wherever it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from runtime.errors import BrokerlabError
+from sweeps.java import provide_java
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.ansi.enabled": "false",  # what cannot be computed is null, not the end of the sweep
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+OF_OUR_OWN = {
+    "spark.app.name": "brokerlab",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+}
+LOGGING = """\
+rootLogger.level = off
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %m%n
+"""
+
+
+class SparkError(BrokerlabError):
+    """Spark cannot be started or reached."""
+
+
+@contextmanager
+def spark_running(master: str = "local[*]") -> Iterator[SparkSession]:
+    """A session on this master; `sc://` is Spark Connect. One that is already running is used and left running."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    spark = _connected(master) if master.startswith("sc://") else _started(master)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _connected(address: str) -> SparkSession:
+    try:
+        builder: SparkSession.Builder = SparkSession.builder.remote(address)
+        spark = builder.getOrCreate()
+        for key, value in SETTINGS.items():
+            if spark.conf.isModifiable(key):
+                spark.conf.set(key, value)
+        return spark
+    except ImportError as problem:
+        raise SparkError(f"Spark Connect needs more packages: pip install 'pyspark[connect]' ({problem})") from problem
+    except Exception as problem:
+        raise SparkError(f"Spark at {address}: {_first_line(problem)}") from problem
+
+
+def _started(master: str) -> SparkSession:
+    provide_java()
+    # Executors of a local cluster run the Python that we run.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: SparkSession.Builder = SparkSession.builder.master(master)
+    for key, value in (SETTINGS | OF_OUR_OWN).items():
+        builder = builder.config(key, value)
+    if master.startswith("local") and "SPARK_LOCAL_IP" not in os.environ:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with tempfile.TemporaryDirectory(prefix="brokerlab-") as folder, _silent_launch():
+        quiet = Path(folder) / "log4j2.properties"
+        quiet.write_text(LOGGING)
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
+        try:
+            spark = builder.getOrCreate()
+        except Exception as problem:
+            raise SparkError(f"Spark at {master}: {_first_line(problem)}") from problem
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+@contextmanager
+def _silent_launch() -> Iterator[None]:
+    """The launcher's own words go straight to the process's standard error, before any setting counts."""
+    sys.stderr.flush()
+    ours = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(nowhere)
+        os.close(ours)
+
+
+def _first_line(problem: Exception) -> str:
+    lines = str(problem).strip().splitlines() or [type(problem).__name__]
+    return lines[0]
