@@ -179,6 +179,7 @@ class Channel(Layer):
         if hello.answers == stream.open_question != 0 and hello.yours == self.durable.life:
             stream.open_question = 0
             stream.attempts = 0
+            self._arm(node, sender, stream)
             if not stream.up:
                 self._rise(node, sender, stream)
                 self._send_waiting(node, sender, stream)

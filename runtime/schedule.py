@@ -35,6 +35,33 @@ def at_random(rng: random.Random, patience: int = 10) -> Choose:
     return choose
 
 
+def by_priority(rng: random.Random, changes: int = 3, within: int = 300) -> Choose:
+    """Links that starve: each has a priority, the highest always wins, and now and then the winner becomes last.
+
+    Few changes at random moments find most ordering bugs (Burckhardt et al., ASPLOS 2010). Timers come last.
+    """
+    priority: dict[int, float] = {}
+    moments = {rng.randrange(within) for _ in range(changes)}
+    step = 0
+
+    def rank(entry: Entry) -> float:
+        place = entry[1] >> COUNT_BITS
+        if place not in priority:
+            priority[place] = rng.random() - 10 * _own(entry)
+        return priority[place]
+
+    def choose(pending: Sequence[Entry]) -> int:
+        nonlocal step
+        step += 1
+        ranks = [rank(entry) for entry in pending]
+        choice = ranks.index(max(ranks))
+        if step in moments:
+            priority[pending[choice][1] >> COUNT_BITS] = min(priority.values()) - 1
+        return choice
+
+    return choose
+
+
 def _own(entry: Entry) -> bool:
     return entry[2].source == entry[2].peer
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from sweeps.aggregate import described, manifest
 from sweeps.grid import Cell
@@ -17,39 +20,47 @@ AFTER = 2**62
 """Stands behind every row of an event."""
 
 
-def levels(spark: SparkSession, sweep: Sweep, store: Store, cells: Sequence[Cell], name: str) -> DataFrame | None:
-    """The level after each row of the event, with its time and iteration; None where no run has such an event."""
+def logged(spark: SparkSession, sweep: Sweep, store: Store, cells: Sequence[Cell], name: str) -> DataFrame | None:
+    """The rows of a curve's event with their time and iteration; None where no run has such an event."""
     curve = sweep.curves[name]
     files = sorted({str(path.resolve()) for cell in cells if (path := _file(store, curve, cell)).exists()})
     if not files:
         return None
-    rows = spark.read.parquet(*files)
+    rows = spark.read.schema(_schema(files[0])).parquet(*files)
     for column in (curve.value, curve.iteration):
         if column is not None and column not in rows.columns:
             known = ", ".join(rows.columns)
             raise SweepError(f"curves.{name}", f"event {curve.event} has no column {column}; it has: {known}")
-    places = manifest(spark, sweep, cells)
-    iteration = F.col(curve.iteration).cast("double") if curve.iteration else F.lit(None).cast("double")
-    columns = ("cell", "row", F.col("time").cast("double").alias("time"), iteration.alias("iteration"))
-    known_levels = rows.select(*columns, _level(curve).cast("double").alias("value"))
-    return known_levels.join(F.broadcast(places), "cell")
+    chosen = {
+        "node": F.col("node") if "node" in rows.columns else F.lit(""),
+        "time": F.col("time").cast("double"),
+        "iteration": F.col(curve.iteration).cast("double") if curve.iteration else F.lit(None).cast("double"),
+        "told": F.col(curve.value).cast("double") if curve.value else F.lit(1.0),
+    }
+    return rows.select("cell", "row", *(column.alias(name) for name, column in chosen.items()))
+
+
+def _schema(file: str) -> StructType:
+    """Read off one file here, which is sooner done than by a job of Spark's."""
+    return from_arrow_schema(pq.read_schema(file))
 
 
 def _file(store: Store, curve: Curve, cell: Cell) -> Path:
     return store.events(curve.event) / f"{cell.name}.parquet"
 
 
-def _level(curve: Curve) -> Column:
-    so_far = Window.partitionBy("cell").orderBy("row").rowsBetween(Window.unboundedPreceding, 0)
-    if curve.value is None:
-        return F.lit(curve.start) + F.count(F.lit(1)).over(so_far)
-    value = F.col(curve.value).cast("double")
-    if curve.each == "level":
-        return value
-    if curve.each == "node level":
-        before = F.lag(value).over(Window.partitionBy("cell", "node").orderBy("row"))
+def levels(curve: Curve, rows: DataFrame, runs: DataFrame, axis: str) -> DataFrame:
+    """The level after each row, in the order of the axis: nodes may be in different iterations at one time."""
+    value: Column = F.col("told")
+    order = (axis, "row")
+    if curve.each == "node level" and curve.value is not None:
+        before = F.lag("told").over(Window.partitionBy("cell", "node").orderBy(*order))
         value = value - F.coalesce(before, F.lit(0.0))
-    return F.lit(curve.start) + F.sum(value).over(so_far)
+    if curve.each != "level" or curve.value is None:
+        so_far = Window.partitionBy("cell").orderBy(*order).rowsBetween(Window.unboundedPreceding, 0)
+        rows = rows.withColumn("change", value)
+        value = F.lit(curve.start) + F.sum("change").over(so_far)
+    return rows.select("cell", "row", "time", "iteration", value.alias("value")).join(F.broadcast(runs), "cell")
 
 
 def resampled(sweep: Sweep, curve: Curve, rows: DataFrame, runs: DataFrame, axis: str) -> DataFrame:
@@ -104,14 +115,16 @@ def all_curves(spark: SparkSession, sweep: Sweep, store: Store, cells: Sequence[
     parts: dict[str, list[DataFrame]] = {"curves": [], "curves_by_iteration": [], "convergence": []}
     runs = manifest(spark, sweep, cells)
     for name, curve in sweep.curves.items():
-        rows = levels(spark, sweep, store, cells, name)
+        rows = logged(spark, sweep, store, cells, name)
         if rows is None:
             continue
-        rows = rows.cache()
-        parts["curves"].append(_named(name, resampled(sweep, curve, rows, runs, "time")))
+        by_time = levels(curve, rows, runs, "time").cache()
+        parts["curves"].append(_named(name, resampled(sweep, curve, by_time, runs, "time")))
+        parts["convergence"].append(_named(name, converged(sweep, curve, by_time)))
         if curve.iteration is not None:
-            parts["curves_by_iteration"].append(_named(name, resampled(sweep, curve, rows, runs, "iteration")))
-        parts["convergence"].append(_named(name, converged(sweep, curve, rows)))
+            by_iteration = levels(curve, rows, runs, "iteration")
+            told = resampled(sweep, curve, by_iteration, runs, "iteration")
+            parts["curves_by_iteration"].append(_named(name, told))
     return {table: _union(found) for table, found in parts.items() if found}
 
 

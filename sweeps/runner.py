@@ -15,6 +15,7 @@ from runtime.errors import BrokerlabError, OutputError
 from sweeps.grid import CODE, ROOT, Cell
 from sweeps.progress import CellsProgress
 from sweeps.store import Store
+from sweeps.watch import descendants, watched
 from sweeps.work import Ended, failures, forget_failure, remember_failure, work
 
 QUIET = {
@@ -117,6 +118,7 @@ def ray_running(address: str | None = None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    before = descendants()
     try:
         ray.init(
             address=address or "local",
@@ -128,7 +130,8 @@ def ray_running(address: str | None = None) -> Iterator[Any]:
         lines = str(problem).strip().splitlines() or [""]
         raise RayError(f"Ray at {address or 'this machine'}: {lines[0]}") from problem
     try:
-        yield ray
+        with watched(before):
+            yield ray
     finally:
         ray.shutdown()
 

@@ -18,7 +18,6 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.ansi.enabled": "false",  # what cannot be computed is null, not the end of the sweep
-    "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 OF_OUR_OWN = {
@@ -77,6 +76,9 @@ def _started(master: str) -> SparkSession:
     builder: SparkSession.Builder = SparkSession.builder.master(master)
     for key, value in (SETTINGS | OF_OUR_OWN).items():
         builder = builder.config(key, value)
+    if master.startswith("local"):
+        # Where the whole of Spark is here, more parts than cores are only more work.
+        builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
     if master.startswith("local") and "SPARK_LOCAL_IP" not in os.environ:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     with tempfile.TemporaryDirectory(prefix="brokerlab-") as folder, _silent_launch():

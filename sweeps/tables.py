@@ -19,8 +19,9 @@ ORDER = ("curve", "measure", "algorithm", "baseline", "until", "instance", "time
 
 def collected(table: DataFrame, parameters: list[str]) -> pa.Table:
     """The rows in an order that does not depend on who computed them."""
-    keys = [*parameters, *(name for name in ORDER if name in table.columns)]
-    return table.orderBy(*[key for key in keys if key in table.columns]).toArrow()
+    rows = table.toArrow()
+    keys = [key for key in (*parameters, *ORDER) if key in rows.column_names]
+    return rows.sort_by([(key, "ascending") for key in keys])
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.Table]) -> None:

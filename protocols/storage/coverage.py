@@ -1,9 +1,13 @@
 """Advertisement coverage: every broker knows the way to the nearest stores of each topic (planning, 4.1).
 
 The paper never withdraws an advertisement. Ours carry the store and the store's number of the advertisement; a
-withdrawal beats every advertisement of that store with a number not above its own, wherever it still travels, so
-nothing counts to infinity. A store that hears its own valid advertisement withdrawn (because a broker lost the
-way to it) advertises again under the next number.
+withdrawal beats every advertisement of that store with a number not above its own, wherever it still travels. A
+store that hears its own valid advertisement withdrawn (because a broker lost the way to it) advertises again under
+the next number.
+
+While tables change, a broker that lost its way may be offered one that leads back over itself, and distances would
+count up around such a loop. So an advertisement names the brokers that it passed (the paper builds only their
+number, hop by hop), and a broker refuses what it has passed on before: no way is ever longer than the network.
 """
 
 from __future__ import annotations
@@ -19,12 +23,16 @@ from runtime.message import message
 
 @message
 class Advertise:
-    """This store, so many hops away from the receiver, holds the topic."""
+    """This store holds the topic, and the way to it leads back over these brokers, the store's own first."""
 
     topic: str
     store: str
     number: int
-    distance_hops: int
+    path: tuple[str, ...]
+
+    @property
+    def distance_hops(self) -> int:
+        return len(self.path)
 
 
 @message
@@ -43,40 +51,36 @@ class Ask:
     topic: str
 
 
-Tag = tuple[str, int]
-"""A store and the number of its advertisement."""
-
-
 @dataclass
 class Routes:
-    """The entries of the advertisement table for one topic: all equally near."""
+    """The entries of the advertisement table for one topic: the advertisement heard from each next hop.
 
-    distance_hops: int
-    hops: dict[str, Tag]
-    announced: Tag
+    All are equally near. Neighbours were told of the one heard from `announced`.
+    """
 
-    def tags(self) -> Iterable[Tag]:
-        return self.hops.values()
+    hops: dict[str, Advertise]
+    announced: str
+
+    @property
+    def distance_hops(self) -> int:
+        return self.hops[self.announced].distance_hops
 
 
 @dataclass
 class Memory:
-    """What a broker must not forget in a crash, lest it believe old news: by (topic, store)."""
+    """What a broker must not forget in a crash, lest it believe old news."""
 
     withdrawn: dict[tuple[str, str], int] = field(default_factory=dict)
-    """The highest number that was withdrawn."""
-
-    nearest: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """The latest number that this broker had an entry for, and how near it was by that number."""
+    """By topic and store: the highest number that was withdrawn."""
 
 
 class Coverage(Watcher):
     """Keeps the advertisement table AT of a broker.
 
     Nearer news replaces what is known and travels on; equally near news is kept and stops here; farther news is
-    dropped. A broker whose last entry is withdrawn asks its neighbours, and those that still have a way offer it.
-    What neighbours heard from a broker always names a store that the broker itself still has an entry for: when
-    that entry goes and equally near ones stay, it announces one of these.
+    dropped, and with it what the same neighbour said before. A broker that loses its last entry asks its neighbours,
+    and those that have a way offer it. What neighbours heard from a broker is always an entry that it still has:
+    when that entry goes or changes, the broker tells them of one that stays.
     """
 
     durable: Memory
@@ -99,7 +103,7 @@ class Coverage(Watcher):
     def table(self) -> dict[str, list[tuple[str, str, int]]]:
         """The AT: for each topic the entries (next hop, store, distance)."""
         return {
-            topic: sorted((hop, tag[0], routes.distance_hops) for hop, tag in routes.hops.items())
+            topic: sorted((hop, ad.store, ad.distance_hops) for hop, ad in routes.hops.items())
             for topic, routes in sorted(self.routes.items())
         }
 
@@ -111,7 +115,7 @@ class Coverage(Watcher):
     @on(Advertise)
     def heard(self, node: Node, sender: str, ad: Advertise) -> None:
         known = self.nearest(ad.topic)
-        if self.is_withdrawn(ad) or self.is_detour(ad) or ad.distance_hops > known:
+        if self.is_withdrawn(ad) or self.is_loop(node, ad) or ad.distance_hops > known:
             self.forget(node, ad.topic, sender)
             return
         self.farthest_hops = max(self.farthest_hops, ad.distance_hops)
@@ -123,40 +127,36 @@ class Coverage(Watcher):
     def is_withdrawn(self, ad: Advertise) -> bool:
         return ad.number <= self.durable.withdrawn.get((ad.topic, ad.store), 0)
 
-    def is_detour(self, ad: Advertise) -> bool:
-        """Has this broker been nearer by the same advertisement? Then this one came back to it by a loop."""
-        number, nearest = self.durable.nearest.get((ad.topic, ad.store), (0, math.inf))
-        if ad.number == number:
-            return ad.distance_hops > nearest
-        return ad.number < number
+    def is_loop(self, node: Node, ad: Advertise) -> bool:
+        return node.id in ad.path
 
     def replace(self, node: Node, sender: str, ad: Advertise) -> None:
-        tag = (ad.store, ad.number)
-        self.durable.nearest[ad.topic, ad.store] = (ad.number, ad.distance_hops)
-        self.routes[ad.topic] = Routes(ad.distance_hops, {sender: tag}, tag)
-        self.announce(node, ad.topic, skip=sender)
+        self.routes[ad.topic] = Routes({sender: ad}, sender)
+        self.announce(node, ad.topic)
         self.route_found(node, ad.topic)
 
     def add(self, node: Node, sender: str, ad: Advertise) -> None:
-        self.durable.nearest[ad.topic, ad.store] = (ad.number, ad.distance_hops)
-        self.routes[ad.topic].hops[sender] = (ad.store, ad.number)
-        self.keep_word(node, ad.topic)
+        routes = self.routes[ad.topic]
+        before = routes.hops.get(sender)
+        routes.hops[sender] = ad
+        if sender == routes.announced and ad != before:
+            self.announce(node, ad.topic)
 
-    def announce(self, node: Node, topic: str, skip: str | None = None) -> None:
-        node.broadcast(self.offer(topic), skip=skip, to=self.brokers(node))
+    def announce(self, node: Node, topic: str) -> None:
+        node.broadcast(self.offer(node, topic), skip=self.routes[topic].announced, to=self.brokers(node))
 
-    def offer(self, topic: str) -> Advertise:
+    def offer(self, node: Node, topic: str) -> Advertise:
         routes = self.routes[topic]
-        return Advertise(topic, *routes.announced, routes.distance_hops + 1)
+        ad = routes.hops[routes.announced]
+        return Advertise(topic, ad.store, ad.number, (*ad.path, node.id))
 
     # Withdrawals
 
     @on(Withdraw)
     def withdrawal(self, node: Node, sender: str, gone: Withdraw) -> None:
-        if gone.number <= self.durable.withdrawn.get((gone.topic, gone.store), 0):
-            return
-        self.spread(node, gone, skip=sender)
-        self.drop(node, gone)
+        if gone.number > self.durable.withdrawn.get((gone.topic, gone.store), 0):
+            self.spread(node, gone, skip=sender)
+            self.drop(node, gone)
 
     def spread(self, node: Node, gone: Withdraw, skip: str | None = None) -> None:
         self.durable.withdrawn[gone.topic, gone.store] = gone.number
@@ -165,14 +165,9 @@ class Coverage(Watcher):
 
     def drop(self, node: Node, gone: Withdraw) -> None:
         routes = self.routes.get(gone.topic)
-        if routes is None:
-            return
-        routes.hops = {
-            hop: (store, number)
-            for hop, (store, number) in routes.hops.items()
-            if store != gone.store or number > gone.number
-        }
-        self.keep_word(node, gone.topic)
+        if routes is not None:
+            routes.hops = {hop: ad for hop, ad in routes.hops.items() if not self.is_withdrawn(ad)}
+            self.keep_word(node, gone.topic)
 
     def forget(self, node: Node, topic: str, peer: str) -> None:
         """Whatever this neighbour said before no longer holds."""
@@ -181,33 +176,34 @@ class Coverage(Watcher):
             self.keep_word(node, topic)
 
     def keep_word(self, node: Node, topic: str) -> None:
-        """Neighbours must not rely on an advertisement that this broker no longer has."""
+        """Neighbours must not rely on an entry that this broker no longer has."""
         routes = self.routes[topic]
         if not routes.hops:
             del self.routes[topic]
             node.broadcast(Ask(topic), to=self.brokers(node))
-        elif routes.announced not in routes.tags():
-            routes.announced = routes.hops[min(routes.hops)]
+        elif routes.announced not in routes.hops:
+            routes.announced = min(routes.hops)
             self.announce(node, topic)
 
     @on(Ask)
     def asked(self, node: Node, sender: str, ask: Ask) -> None:
         self.forget(node, ask.topic, sender)
         if ask.topic in self.routes:
-            node.send(sender, self.offer(ask.topic))
+            node.send(sender, self.offer(node, ask.topic))
 
     # Neighbours that fail and return
 
     def neighbour_down(self, node: Node, peer: str) -> None:
         for topic, routes in list(self.routes.items()):
-            tag = routes.hops.get(peer)
-            if tag is None:
+            ad = routes.hops.get(peer)
+            if ad is None:
                 continue
-            if list(routes.tags()).count(tag) > 1:
-                del routes.hops[peer]
+            others = [other for hop, other in routes.hops.items() if hop != peer]
+            if any((other.store, other.number) == (ad.store, ad.number) for other in others):
+                self.forget(node, topic, peer)
             else:
                 # Others may still rely on a way over this broker: withdraw it, and let the store speak again.
-                gone = Withdraw(topic, *tag)
+                gone = Withdraw(topic, ad.store, ad.number)
                 self.spread(node, gone)
                 self.drop(node, gone)
 
@@ -217,4 +213,4 @@ class Coverage(Watcher):
         for (topic, store), number in self.durable.withdrawn.items():
             node.send(peer, Withdraw(topic, store, number))
         for topic in self.routes:
-            node.send(peer, self.offer(topic))
+            node.send(peer, self.offer(node, topic))

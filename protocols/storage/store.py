@@ -64,7 +64,7 @@ class Storing(Watcher):
             self.durable.number += 1
             self.durable.topics[topic] = self.durable.number
             node.send(self.home, Subscribe(topic, node.id, self.durable.number))
-            node.send(self.home, Advertise(topic, node.id, self.durable.number, 0))
+            node.send(self.home, Advertise(topic, node.id, self.durable.number, ()))
 
     def withdraw(self, node: Node, topics: Iterable[str]) -> None:
         for topic in sorted(topics):

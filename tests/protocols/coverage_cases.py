@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
 from protocols.storage.coverage import Coverage
 from runtime.scenario import check
-from runtime.schedule import at_random, steer
+from runtime.schedule import at_random, by_priority, steer
 from runtime.simulator import Simulator
 from runtime.system import World
 
@@ -30,7 +30,7 @@ class Case:
     lossy: bool = False
     partitions: int = 0
     reliable: bool = False
-    steered: bool = False
+    schedule: Literal["timed", "random", "priority"] = "timed"
 
     def scenario(self) -> dict[str, Any]:
         rng = random.Random(self.seed)
@@ -90,10 +90,12 @@ class Case:
         """Run it to the end and name everything that is not as breadth-first search says."""
         scenario = check(self.scenario())
         sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan)
-        if self.steered:
-            quiet = steer(sim, at_random(random.Random(self.seed)), max_events=limit)
-        else:
+        rng = random.Random(self.seed)
+        if self.schedule == "timed":
             quiet = sim.run(max_events=limit)
+        else:
+            choose = at_random(rng) if self.schedule == "random" else by_priority(rng)
+            quiet = steer(sim, choose, max_events=limit)
         if not quiet:
             return ["it never became quiet"]
         world = World(sim.alive(), scenario.network, scenario.plan.cut_at(sim.now))
@@ -109,7 +111,7 @@ def cases(most_brokers: int = 60, **fixed: Any) -> st.SearchStrategy[Case]:
         "stores": st.integers(1, 6),
         "seed": st.integers(0, 2**32),
         "orders": st.integers(0, 8),
-        "steered": st.booleans(),
+        "schedule": st.sampled_from(["timed", "random", "priority"]),
     }
     drawn |= {name: few for name in ("crashes", "deaths", "partitions") if fixed.get(name) == "some"}
     drawn |= {name: st.just(value) for name, value in fixed.items() if value != "some"}

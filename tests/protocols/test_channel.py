@@ -436,6 +436,18 @@ def test_what_is_said_to_a_crashed_neighbour_is_not_kept_for_its_next_life() -> 
     assert [word.number for word in ledger.heard["b", 2, "a"]] == [4, 5]
 
 
+def test_what_came_early_from_a_life_that_is_over_is_forgotten() -> None:
+    # given: the first of two words is lost, so the second waits for it; then their sender crashes
+    lost = {"kind": "drop", "links": [["a", "b"]], "one_way": True, "since": 9.9, "until": 10.1}
+    crash = {"kind": "crash", "nodes": ["a"], "at": 11.0, "recover_after": 0.1}
+    orders = ((10.0, "a", "b"), (10.2, "a", "b"), (20.0, "a", "b"), (25.0, "a", "b"))
+    # when
+    _, ledger = check(Story((("a", "b"),), orders, (lost, crash), delay="constant(0.1)"))
+    # then: what the second life says arrives, and no word of the first
+    assert len(ledger.heard["b", 1, "a"]) >= 2
+    assert {word.life for word in ledger.heard["b", 1, "a"]} == {2}
+
+
 # What it costs
 
 

@@ -32,6 +32,8 @@ SWEEP = Sweep(
         "more": Figure(title="More messages", x="nodes", y="messages", kind="percent"),
         "knowing": Figure(title="Who knows", y="knowing", kind="curve", series=("algorithm", "nodes")),
     },
-    claims=(Claim(sentence="Everyone hears.", source="none", measure="learned", at_least=6, where="algorithm = 'all'"),),
+    claims=(
+        Claim(sentence="Everyone hears.", source="none", measure="learned", at_least=6, where="algorithm = 'all'"),
+    ),
     quick=Quick(runs=2, parameters={"nodes": (6,)}),
 )
