@@ -157,7 +157,7 @@ def _print(wish: Wish, outcome: Outcome, compared: Mapping[str, Any] | None = No
         return
     show(outcome, f"see {wish.out / 'summary.json'}" if wish.out else "see summary.json, with --out DIR")
     if compared and compared["deterministic"]:
-        say(f"deterministic: two runs, one fingerprint, {outcome.simulator.fingerprint()}\n")
+        say(f"deterministic: two runs, one fingerprint, {outcome.tally.fingerprint()}\n")
 
 
 def _exit_code(wish: Wish, outcome: Outcome, difference: Difference | None) -> int:
@@ -174,7 +174,7 @@ def _exit_code(wish: Wish, outcome: Outcome, difference: Difference | None) -> i
         return FAILED
     if not outcome.quiescent:
         limits = outcome.scenario.limits
-        key = "limits.events" if outcome.simulator.handled >= limits.events else "limits.time"
+        key = "limits.events" if outcome.tally.handled >= limits.events else "limits.time"
         reached = limits.events if key == "limits.events" else limits.time
         complain(f"undecided: {key} = {reached} was reached before it was quiet; for more: --set {key}=...")
         return UNDECIDED

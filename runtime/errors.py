@@ -44,5 +44,9 @@ class AgentError(BrokerlabError):
     """A handler raised: names the node, the time and the message."""
 
 
+class ClusterError(BrokerlabError):
+    """Ray did not give what the run needs: no cluster, no actors, no memory."""
+
+
 class ReplayError(BrokerlabError):
     """A recording does not belong to the run that is to follow it."""

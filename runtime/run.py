@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
+from runtime.agent import Agent
+from runtime.errors import WiringError
 from runtime.scenario import Scenario
 from runtime.simulator import Simulator
 from runtime.system import World
+from runtime.tally import Counts, Tally
 from runtime.trace import Recorder, Trace
 
 Progress = Callable[[Simulator], None]
@@ -21,7 +23,10 @@ class Outcome:
     """What a run showed."""
 
     scenario: Scenario
-    simulator: Simulator
+    tally: Tally
+    agents: Mapping[str, Agent]
+    """The agents that were up at the end."""
+
     quiescent: bool
     interrupted: bool
     violations: list[str]
@@ -37,68 +42,71 @@ class Outcome:
 
     def summary(self) -> dict[str, Any]:
         """What a person wants to know, as JSON; the same seed gives the same summary."""
-        sim = self.simulator
-        by_type = _by_type(sim.sent)
-        return {
+        tally = self.tally
+        summary = {
             "protocol": self.scenario.protocol,
             "seed": self.scenario.seed,
             "links": self.scenario.links,
-            "nodes": len(sim.nodes),
+            "nodes": len(self.scenario.network.neighbours),
             "quiescent": self.quiescent,
             "interrupted": self.interrupted,
             "verdict": self.verdict,
             "violations": self.violations,
-            "virtual_time": sim.now,
-            "events": sim.handled,
-            "messages": sum(row["messages"] for row in by_type.values()),
-            "bytes": sum(row["bytes"] for row in by_type.values()),
-            "by_type": by_type,
-            "underlay": _by_type(sim.sent_underlay),
-            "carried": self._carried(),
-            "faults": dict(sorted(sim.plan.fired.items())),
-            "waited_s": sum(node.waited_s for node in sim.nodes.values()),
-            "logged": sim.events.counts(),
-            "fingerprint": sim.fingerprint(),
-            **self.results,
+            "virtual_time": tally.now,
+            "events": tally.handled,
+            "messages": tally.messages,
+            "bytes": sum(size for _, size in tally.sent.values()),
+            "by_type": _rows(tally.sent),
+            "underlay": _rows(tally.sent_underlay),
+            "carried": _rows(tally.carried),
+            "faults": dict(sorted(tally.fired.items())),
+            "waited_s": tally.queued_s(),
+            "logged": tally.events.counts(),
+            "fingerprint": tally.fingerprint(),
         }
-
-    def _carried(self) -> dict[str, dict[str, int]]:
-        """What the protocols sent through a layer; `by_type` is what that took on the links."""
-        carried: dict[str, list[int]] = {}
-        for node in self.simulator.nodes.values():
-            for tag, (messages, size) in getattr(node.agent.layer, "carried", {}).items():
-                total = carried.setdefault(tag, [0, 0])
-                total[0] += messages
-                total[1] += size
-        return {tag: {"messages": n, "bytes": size} for tag, (n, size) in sorted(carried.items())}
+        if taken := sorted(summary.keys() & self.results.keys()):
+            raise WiringError(f"{self.scenario.protocol}: a result cannot be called {taken[0]}: every summary has that")
+        return summary | self.results
 
 
-def _by_type(sent: dict[type[Any], list[int]]) -> dict[str, dict[str, int]]:
-    rows = {kind.tag: {"messages": messages, "bytes": size} for kind, (messages, size) in sent.items()}
-    return dict(sorted(rows.items()))
+def _rows(counts: Counts) -> dict[str, dict[str, int]]:
+    return {tag: {"messages": messages, "bytes": size} for tag, (messages, size) in sorted(counts.items())}
 
 
 def simulate(scenario: Scenario, progress: Progress | None = None, trace: bool = False) -> Outcome:
     """Run a scenario on the simulator. Ctrl-C ends the run; what it showed until then is kept."""
     started = time.perf_counter()
-    system = scenario.system
     scenario.plan.fired.clear()
-    sim = Simulator(system.network, system.agent, scenario.seed, scenario.plan)
+    sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan)
     recorder = Recorder(sim) if trace else None
-    limit = inf if scenario.limits.time is None else scenario.limits.time
     quiescent = interrupted = False
     try:
-        quiescent = sim.run(limit, scenario.limits.events, progress)
+        quiescent = sim.run(scenario.time_limit, scenario.limits.events, progress)
     except KeyboardInterrupt:
         interrupted = True
-    world = World(sim.alive(), system.network, scenario.plan.cut_at(sim.now))
+    seen = recorder.trace if recorder else None
+    return conclude(scenario, sim.tally(), sim.alive(), quiescent, interrupted, started, seen)
+
+
+def conclude(
+    scenario: Scenario,
+    tally: Tally,
+    agents: Mapping[str, Agent],
+    quiescent: bool,
+    interrupted: bool,
+    started: float,
+    trace: Trace | None = None,
+) -> Outcome:
+    """Look at how a run ended, wherever it ran."""
+    world = World(agents, scenario.network, scenario.plan.cut_at(tally.now))
     return Outcome(
         scenario,
-        sim,
+        tally,
+        agents,
         quiescent,
         interrupted,
-        violations=system.violations(world) if quiescent else [],
-        results=system.results(world),
-        trace=recorder.trace if recorder else None,
+        violations=scenario.system.violations(world) if quiescent else [],
+        results=scenario.system.results(world),
+        trace=trace,
         wall_s=time.perf_counter() - started,
     )

@@ -177,7 +177,7 @@ def _write_events(outcome: Outcome, folder: Path) -> None:
     events, unfinished = folder / "events", folder / ".events.partial"
     events.mkdir(exist_ok=True)
     try:
-        outcome.simulator.events.write(unfinished)
+        outcome.tally.events.write(unfinished)
         for path in sorted(unfinished.iterdir()):
             path.replace(events / path.name)
     finally:
@@ -215,7 +215,7 @@ def _contents(outcome: Outcome, folder: Path) -> list[tuple[str, str]]:
                 f"events/{event}.parquet",
                 f"what the agents logged as `{event}`: {count} rows of time, node and its fields",
             )
-            for event, count in outcome.simulator.events.counts().items()
+            for event, count in outcome.tally.events.counts().items()
         ),
         *([("trace.msgpack", "every event in the order in which it happened")] if outcome.trace is not None else []),
     ]

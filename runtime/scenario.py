@@ -69,6 +69,10 @@ class Scenario:
     def network(self) -> Network:
         return self.system.network
 
+    @property
+    def time_limit(self) -> float:
+        return math.inf if self.limits.time is None else self.limits.time
+
 
 def load(name: str, overrides: Sequence[str] = (), seed: int | None = None) -> Scenario:
     """Read a scenario file, or a shipped scenario by its name, with `key=value` overrides."""

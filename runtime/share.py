@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from runtime.agent import Agent
@@ -17,6 +18,9 @@ from runtime.links import COUNT_BITS, Link
 from runtime.network import Network
 from runtime.simnode import Entry, SimNode
 from runtime.simulator import ENVIRONMENT, Simulator, quiet_collector
+
+HINTS = 1 << 30
+"""Where the numbers of orders begin that are in no plan."""
 
 
 class Away:
@@ -54,6 +58,9 @@ class Step:
     complete: bool
     """Nothing was left behind the time limit."""
 
+    due: float | None = None
+    """When the next event here is due."""
+
 
 class Share(Simulator):
     """The simulator of some of the nodes."""
@@ -73,6 +80,8 @@ class Share(Simulator):
         self._names = sorted(network.neighbours)
         self._away = {name: Away(name, index) for index, name in enumerate(self._names) if owner[name] != number}
         self._links_in: dict[int, Link] = {}
+        self.reached = 0.0
+        self.hints = 0
         super().__init__(network, agent, seed, plan)
 
     def is_here(self, name: str) -> bool:
@@ -100,6 +109,35 @@ class Share(Simulator):
             while complete and (window := self.next_window()) is not None and first <= window <= last:
                 complete = self.run_window(window, until)
         return self._stepped(complete)
+
+    def catch_up(self, until: float, max_events: float) -> Step:
+        """Run everything that is due until this time, in no step with the others."""
+        self.max_events = max_events
+        with quiet_collector():
+            while (window := self.next_window()) is not None and self.handled < max_events:
+                if not self.run_window(window, until):
+                    break
+        self.reached = max(self.reached, min(until, self.now) if until == inf else until)
+        return self._stepped(self.next_window() is None)
+
+    def receive_late(self, batch: bytes) -> None:
+        """Take in messages that may come after the time at which they were to arrive: then they arrive now."""
+        for arrival, place, number, message in decode_batch(batch):
+            time = max(arrival, self.reached)
+            self.put(self.windows, (time, (place << COUNT_BITS) + number, self.link_at(place), message))
+
+    def hint(self, name: str, order: Any) -> None:
+        """The environment has something to say to this node that no plan foresaw."""
+        self.hints += 1
+        self._plan(name, self.reached, order, HINTS + self.hints)
+
+    def due(self) -> float | None:
+        """When the next event is due."""
+        window = self.next_window()
+        if window is None:
+            return None
+        times = [entry[0] for entry in self.windows.get(window, ())] + [entry[0] for entry in self.timers[:1]]
+        return min(times)
 
     def receive(self, batch: bytes) -> None:
         for arrival, place, number, message in decode_batch(batch):
@@ -134,6 +172,7 @@ class Share(Simulator):
             batches,
             min(windows, default=None),
             complete,
+            self.due(),
         )
 
     def lookahead(self) -> int:
@@ -158,7 +197,7 @@ class Share(Simulator):
             "timers": [
                 (due, key, message)
                 for due, key, link, message in self.timers
-                if link.source != link.peer or link is link.target.own
+                if link.source != link.peer or link is link.target._own
             ],
             "counts": (self.handled, self.heard, self.now, self.sent, self.sent_underlay),
             "cancelled": self.cancelled,
@@ -191,4 +230,4 @@ class Share(Simulator):
     def _timer_link(self, key: int) -> Link:
         target, source = divmod(key >> COUNT_BITS, self._width)
         node = self.nodes[self._names[target]]
-        return node.own if source - 1 == target else self.link_at(key >> COUNT_BITS)
+        return node._own if source - 1 == target else self.link_at(key >> COUNT_BITS)

@@ -33,6 +33,7 @@ class SimNode(Node):
         "_count",
         "_links",
         "_out",
+        "_own",
         "_rng",
         "_sim",
         "_underlay",
@@ -43,7 +44,6 @@ class SimNode(Node):
         "index",
         "neighbours",
         "now",
-        "own",
         "said",
         "waited_s",
     )
@@ -64,13 +64,13 @@ class SimNode(Node):
         self._underlay: dict[str, Link] | None = None
         self.agent: Agent
         self.handlers: dict[type[Any], Handler]
-        self.own: Link
+        self._own: Link
 
     def live(self, agent: Agent, links: dict[str, Link], own: Link) -> None:
         """Give the node its agent, its links, and the link to itself on which timers come."""
         self.agent = agent
         self.handlers = agent.handlers
-        self.own = own
+        self._own = own
         self._links = links
         self._out = tuple(links.values())
 
@@ -171,11 +171,11 @@ class SimNode(Node):
         if self._sim.recording is not None:
             due = self._sim.recording.arrivals.get((self.id, self.id), {}).get(count)
         if due is not None:
-            heappush(self._sim.timers, (due, self.own.order + count, self.own, message))
-        return self.own.order + count
+            heappush(self._sim.timers, (due, self._own.order + count, self._own, message))
+        return self._own.order + count
 
     def cancel(self, timer: Timer) -> None:
-        if timer > self.own.order and timer <= self.own.order + self._count:
+        if timer > self._own.order and timer <= self._own.order + self._count:
             self._sim.cancelled.add(timer)
 
     def work(self, seconds: float) -> None:

@@ -314,7 +314,7 @@ class Simulator:
         arrival, key, link, message = entry
         node = link.target
         own = link.source == node.id
-        if own and (link is not node.own or key in self.cancelled):
+        if own and (link is not node._own or key in self.cancelled):
             self.cancelled.discard(key)
             return
         self.heard += hash((arrival, key))
@@ -362,7 +362,7 @@ class Simulator:
         if isinstance(order, Crashes):
             self.plan.fired["crash"] += 1
             node.handlers = self._gone
-            node.own = self._own_link(node)  # timers of the old life no longer fire
+            node._own = self._own_link(node)  # timers of the old life no longer fire
             node.now = time  # whatever it was busy with has ended
         elif isinstance(order, Recovers):
             self.plan.fired["recover"] += 1

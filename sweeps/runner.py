@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,7 @@ QUIET = {
 }
 CRASHES_FORGIVEN = 3
 IN_FLIGHT_PER_CORE = 8
+SHOWN = 20
 
 
 class RayError(BrokerlabError):
@@ -61,7 +62,8 @@ def run_cells(cells: Sequence[Cell], store: Store, retry_failed: bool = False, r
         for why in ran.failed.values():
             progress.say(f"failed before: {why['cell']}: {why['error']} (again with --retry-failed)")
         if todo:
-            with ray_running(ray_address) as ray:
+            # Ray has words for standard output about workers that die; they would spoil --json.
+            with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), ray_running(ray_address) as ray:
                 for cell, ended in _ended(ray, todo, store.folder.resolve()):
                     _note(cell, ended, store, ran, progress)
     return ran
@@ -71,7 +73,10 @@ def _note(cell: Cell, ended: Ended, store: Store, ran: Ran, progress: CellsProgr
     if ended.error:
         command = remember_failure(store, cell, ended)
         ran.failed[cell.name] = {"cell": str(cell), "error": ended.error, "repeat": command}
-        progress.say(f"failed: {cell}: {ended.error}\n  to repeat it: {command}")
+        if len(ran.failed) <= SHOWN:
+            progress.say(f"failed: {cell}: {ended.error}\n  to repeat it: {command}")
+        elif len(ran.failed) == SHOWN + 1:
+            progress.say(f"failed: more than {SHOWN} cells; all are in {store.failed}")
     else:
         path = store.file_of(cell.name)
         if path is None:
@@ -113,6 +118,8 @@ def ray_running(address: str | None = None) -> Iterator[Any]:
     """Ray with its chatter kept out of ours; one that is already running is used and left running."""
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    # Workers are to run the code that we run, also where another version is installed.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     import ray
 
     if ray.is_initialized():

@@ -73,7 +73,7 @@ def _work(cell: Cell, store: Store) -> Ended:
     outcome = simulate(scenario, traffic)
     if outcome.interrupted:  # half a run is no result
         raise KeyboardInterrupt
-    events = outcome.simulator.events.tables()
+    events = outcome.tally.events.tables()
     if TRAFFIC in events:
         raise WiringError(f"event {TRAFFIC}: the name is taken, every sweep notes its traffic there; log another name")
     row = {

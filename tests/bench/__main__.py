@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.parquet import log_cost
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
+from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
 
 SIZES = (120, 1_000, 10_000)
 QUICK_SIZES = (120, 1_000)
@@ -24,7 +26,7 @@ WIDTH = 96  # also where the output goes into a file
 @click.option("--quick", is_flag=True, help="Leave out 10 000 nodes, and 100 000 instead of a million.")
 @click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Also write a JSON file.")
 def main(quick: bool, file: Path | None) -> None:
-    """Measure the kernel beside hand-written loops and SimPy."""
+    """Measure the kernel beside hand-written loops and SimPy, sweeps beside a process pool, and Spark."""
     console = Console(width=WIDTH)
     scores = [score for nodes in (QUICK_SIZES if quick else SIZES) for score in race(nodes)]
     console.print(flooding_table(scores))
@@ -33,8 +35,14 @@ def main(quick: bool, file: Path | None) -> None:
     cost = log_cost()
     console.print(log_table(cost))
     console.print(aims_table(scores))
+    sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
+    console.print(sweep_table(sweep))
+    console.print(log_read_table(read))
     if file is not None:
-        file.write_text(json.dumps(as_json(scores, many, cost), indent=2) + "\n")
+        file.write_text(
+            json.dumps(as_json(scores, many, cost) | {"sweep": asdict(sweep), "spark": asdict(read)}, indent=2) + "\n"
+        )
 
 
-main()
+if __name__ == "__main__":  # the processes of a pool import this file too
+    main()

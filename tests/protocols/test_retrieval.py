@@ -78,7 +78,7 @@ class Case:
 
 
 def responses_of(outcome: Outcome, client: str) -> dict[int, list[Response]]:
-    return outcome.simulator.nodes[client].agent.find(Asking).responses  # type: ignore[union-attr]
+    return outcome.agents[client].find(Asking).responses  # type: ignore[union-attr]
 
 
 CASES = st.builds(
@@ -124,7 +124,7 @@ def test_every_living_store_keeps_every_publication_on_its_topics_once() -> None
     outcome = simulate(check(case.scenario()))
     published = [p for p in case.scenario()["storage"]["publications"] if p["topic"] == "a"]
     for name in case.scenario()["storage"]["stores"]:
-        kept = outcome.simulator.nodes[name].agent.find(Storing).durable.stored.get("a", {})  # type: ignore[union-attr]
+        kept = outcome.agents[name].find(Storing).durable.stored.get("a", {})  # type: ignore[union-attr]
         assert len(kept) == len(published) > 0
 
 

@@ -1,0 +1,89 @@
+"""Ray: a cluster to run on, started here or found at an address, and the actors on it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+
+from runtime.errors import ClusterError
+from runtime.hosts import Host, Kit
+
+START_S = 60.0
+START_EACH_S = 1.5
+PACKAGES = ("agents", "protocols", "runtime", "sweeps")
+
+
+@contextmanager
+def cluster(address: str | None = None) -> Iterator[None]:
+    """Be connected to a Ray cluster; a cluster of one's own ends with the run."""
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if address is None:
+        options |= {"include_dashboard": False}
+    else:
+        options |= {"address": address, "runtime_env": _luggage()}
+    try:
+        ray.init(**options)
+    except (ConnectionError, RayError, ValueError, RuntimeError, OSError) as problem:
+        where = "here" if address is None else f"at {address}"
+        raise ClusterError(f"no Ray cluster {where}: {_first_line(problem)}") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _luggage() -> dict[str, Any]:
+    """The code that workers elsewhere need; a submitted job has brought its own."""
+    if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:
+        return {}
+    root = Path(__file__).parent.parent
+    return {"py_modules": [str(root / package) for package in PACKAGES if (root / package).is_dir()]}
+
+
+def resources() -> dict[str, float]:
+    found: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return found
+
+
+def cpus() -> int:
+    return max(1, int(resources().get("CPU", 1)))
+
+
+def start_hosts(kit: Kit, count: int) -> list[Any]:
+    """An actor for each share; ClusterError if they do not start in time."""
+    hosts = [start_host(kit, number, count) for number in range(count)]
+    patience = START_S + START_EACH_S * count
+    answers = [host.ready.remote() for host in hosts]
+    ready, missing = ray.wait(answers, num_returns=count, timeout=patience)
+    if missing:
+        for host in hosts:
+            ray.kill(host)
+        raise ClusterError(
+            f"only {len(ready)} of {count} actors started within {patience:.0f} s; the cluster has {cpus()} CPUs "
+            f"and {resources().get('memory', 0) / 2**30:.1f} GiB"
+        )
+    return hosts
+
+
+def start_host(kit: Kit, number: int, count: int) -> Any:
+    # One core each while they last; beyond that they share what there is.
+    share = 1.0 if count <= cpus() else 0.0
+    actor: Any = ray.remote(Host)
+    return actor.options(num_cpus=share, max_restarts=0, max_task_retries=0).remote(kit, number)
+
+
+def _first_line(problem: BaseException) -> str:
+    return (str(problem).strip() or type(problem).__name__).splitlines()[0]
