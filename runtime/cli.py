@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import click
 from runtime.determinism import Difference, differs
 from runtime.errors import OutputError, ScenarioError
 from runtime.interrupt import interruptible
-from runtime.progress import Progress
+from runtime.progress import Progress, Seen
 from runtime.run import Outcome, simulate
 from runtime.rundir import as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
@@ -78,9 +79,36 @@ class Wish:
     out: Path | None
     json: bool
     check: bool
+    on: str
+    clock: str | None
+    agents_per_actor: int | None
+    ray_address: str | None
+    time_scale: float | None
 
     def command(self, scenario: Scenario) -> str:
-        return repeat(self.name, scenario.seed, self.overrides)
+        return " ".join([repeat(self.name, scenario.seed, self.overrides), *self._where()])
+
+    def _where(self) -> list[str]:
+        options = {
+            "--on": None if self.on == "sim" else self.on,
+            "--clock": self.clock,
+            "--agents-per-actor": self.agents_per_actor,
+            "--ray-address": self.ray_address,
+            "--time-scale": self.time_scale,
+        }
+        return [shlex.join([option, str(value)]) for option, value in options.items() if value is not None]
+
+    def refuse_what_does_not_fit(self, trace: bool) -> None:
+        if trace and self.out is None:
+            raise click.UsageError("--trace needs --out DIR, to write trace.msgpack into")
+        if self.on == "sim" and self._where():
+            raise click.UsageError(f"{self._where()[0]} needs --on ray")
+        if self.time_scale is not None and self.clock != "free":
+            raise click.UsageError("--time-scale needs --clock free")
+        if self.on == "ray" and self.check:
+            raise click.UsageError("--check-determinism is for the simulator; a lock-step run has its fingerprint")
+        if self.on == "ray" and trace and self.clock != "free":
+            raise click.UsageError("--trace is for the simulator and for --clock free; lock-step has the same trace")
 
 
 @main.command()
@@ -92,6 +120,15 @@ class Wish:
 @click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--trace", is_flag=True, help="With --out: also keep every event, in trace.msgpack.")
 @click.option("--check-determinism", "check", is_flag=True, help="Run twice; name the first event that differs.")
+@click.option("--on", type=click.Choice(["sim", "ray"]), default="sim", help="On the simulator, or as Ray actors.")
+@click.option("--clock", type=click.Choice(["lockstep", "free"]), help="On Ray: virtual time (default), or real time.")
+@click.option(
+    "--agents-per-actor", type=click.IntRange(1), metavar="N", help="On Ray: 1 gives each agent its own actor."
+)
+@click.option("--ray-address", metavar="A", help="On Ray: a cluster that runs already; else one is started here.")
+@click.option(
+    "--time-scale", type=click.FloatRange(0), metavar="S", help="Free: real seconds for a virtual one (0.01)."
+)
 def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
     """Run SCENARIO: a .toml file, or the name of a shipped scenario.
 
@@ -105,11 +142,18 @@ def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
     A key is written with dots, a value as in TOML. A run that reaches limits.events or limits.time before
     it is quiet ends as undecided, with exit code 3.
 
+    \b
+    brokerlab run coverage --on ray                        the same trace, on as many actors as there are cores
+    brokerlab run coverage --on ray --agents-per-actor 1   every broker and store its own actor
+    brokerlab run coverage --on ray --clock free --time-scale 0.001 --out runs/free
+
+    A free run is as asynchronous as the machines are. With --out it is recorded, and its trace.msgpack can be run
+    again on the simulator.
+
     DIR holds scenario.toml, summary.json, events/*.parquet and a README.md that says how to run it again.
     """
     wish = Wish(**asked)
-    if trace and wish.out is None:
-        raise click.UsageError("--trace needs --out DIR, to write trace.msgpack into")
+    wish.refuse_what_does_not_fit(trace)
     scenario = load(wish.name, wish.overrides, seed)
     if wish.out is not None:
         claim(wish.out, scenario, force)
@@ -124,7 +168,7 @@ def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
 
 
 def _run(wish: Wish, scenario: Scenario, trace: bool) -> int:
-    outcome = _simulate(scenario, trace or wish.check)
+    outcome = _simulate(scenario, trace or wish.check) if wish.on == "sim" else _on_ray(wish, scenario)
     compared = wish.check and not outcome.interrupted
     difference: Difference | None = None
     if not compared:
@@ -148,6 +192,21 @@ def _simulate(scenario: Scenario, trace: bool) -> Outcome:
             progress(sim)
 
         return simulate(scenario, after_window, trace)
+
+
+def _on_ray(wish: Wish, scenario: Scenario) -> Outcome:
+    from runtime.onray import RayOptions, run_on_ray  # Ray takes a second to import
+
+    options = RayOptions(wish.clock or "lockstep", wish.agents_per_actor, wish.ray_address)
+    if wish.time_scale is not None:
+        options = replace(options, time_scale=wish.time_scale)
+    with Progress() as progress, interruptible() as stop_if_asked:
+
+        def after_step(seen: Seen) -> None:
+            stop_if_asked()
+            progress(seen)
+
+        return run_on_ray(scenario, options, after_step, progress.note)
 
 
 def _print(wish: Wish, outcome: Outcome, compared: Mapping[str, Any] | None = None) -> None:

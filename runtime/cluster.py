@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from ray.exceptions import RayError
 from runtime.errors import ClusterError
 from runtime.hosts import Host, Kit
 
+KNOCK_S = 10.0
 START_S = 60.0
 START_EACH_S = 1.5
 PACKAGES = ("agents", "protocols", "runtime", "sweeps")
@@ -33,6 +35,7 @@ def cluster(address: str | None = None) -> Iterator[None]:
     if address is None:
         options |= {"include_dashboard": False}
     else:
+        _knock(address)
         options |= {"address": address, "runtime_env": _luggage()}
     try:
         ray.init(**options)
@@ -43,6 +46,21 @@ def cluster(address: str | None = None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself would wait for many minutes where nobody listens."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto":
+        return
+    if not colon or not port.isdigit():
+        raise ClusterError(
+            f'{address!r} is not an address of a Ray cluster; write "host:6379", "ray://host:10001" or "auto"'
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+    except OSError as problem:
+        raise ClusterError(f"no Ray cluster at {address}: {problem.strerror or problem}") from None
 
 
 def _luggage() -> dict[str, Any]:

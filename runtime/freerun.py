@@ -23,8 +23,9 @@ from runtime.agent import Agent
 from runtime.cluster import start_hosts
 from runtime.errors import ClusterError
 from runtime.hosts import Kit, unpickled
-from runtime.lockstep import DEATHS, Seen, cause_of
+from runtime.lockstep import DEATHS, cause_of
 from runtime.partition import partition
+from runtime.progress import Seen
 from runtime.scenario import Scenario
 from runtime.share import Step
 from runtime.tally import Tally, total

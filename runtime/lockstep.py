@@ -19,6 +19,7 @@ from runtime.agent import Agent
 from runtime.cluster import cpus, start_host, start_hosts
 from runtime.errors import BrokerlabError, ClusterError
 from runtime.hosts import Kit, unpickled
+from runtime.progress import Seen
 from runtime.scenario import Scenario
 from runtime.share import Step
 from runtime.tally import Tally, total
@@ -28,17 +29,6 @@ SNAPSHOT_EVERY_S = 10.0
 MOST_DEATHS = 10
 
 Call = tuple[int, int, list[bytes], float, float]
-
-
-@dataclass
-class Seen:
-    """How far the run is, for whoever watches."""
-
-    now: float
-    handled: int
-    messages: int
-    pending: int
-    actors: int
 
 
 @dataclass

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from runtime.cluster import cluster
 from runtime.freerun import FreeRun
-from runtime.lockstep import LockStep, Seen, packing
+from runtime.lockstep import LockStep, packing
 from runtime.partition import crossing, partition
+from runtime.progress import Seen
 from runtime.run import Outcome, conclude
 from runtime.scenario import Scenario
 

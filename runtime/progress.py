@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,17 @@ from runtime.simulator import Simulator
 PATIENCE_S = 1.0
 TERMINAL_S = 0.2
 PLAIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How far a run is."""
+
+    now: float
+    handled: int
+    messages: int
+    pending: int
+    actors: int | None = None
 
 
 class Progress:
@@ -35,12 +47,16 @@ class Progress:
         if self._status is not None:
             self._status.stop()
 
-    def __call__(self, sim: Simulator) -> None:
-        """The simulator calls this after every window."""
+    def note(self, line: str) -> None:
+        """A line that stays."""
+        self._console.print(line)
+
+    def __call__(self, run: Simulator | Seen) -> None:
+        """Whoever runs calls this after every window."""
         now = monotonic()
         if now < self._next:
             return
-        words = self._words(sim, now)
+        words = self._words(run if isinstance(run, Seen) else _seen(run), now)
         if not self._console.is_terminal:
             self._console.print(words)
             self._next = now + PLAIN_S
@@ -51,10 +67,15 @@ class Progress:
         self._status.update(words)
         self._next = now + TERMINAL_S
 
-    def _words(self, sim: Simulator, now: float) -> str:
-        messages = sum(count for count, _ in sim.sent.values())
-        speed = (messages - self._told_messages) / (now - self._told_at)
-        self._told_messages, self._told_at = messages, now
+    def _words(self, seen: Seen, now: float) -> str:
+        speed = (seen.messages - self._told_messages) / (now - self._told_at)
+        self._told_messages, self._told_at = seen.messages, now
+        actors = "" if seen.actors is None else f", {seen.actors} actors alive"
         return (
-            f"virtual time {sim.now:,.1f} s, {sim.handled:,} events, {speed:,.0f} messages/s, {sim.pending:,} pending"
+            f"virtual time {seen.now:,.1f} s, {seen.handled:,} events, {speed:,.0f} messages/s, "
+            f"{seen.pending:,} pending{actors}"
         )
+
+
+def _seen(sim: Simulator) -> Seen:
+    return Seen(sim.now, sim.handled, sum(count for count, _ in sim.sent.values()), sim.pending)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import tomli_w
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -68,9 +69,9 @@ def _inline(path: Path, place: int) -> str:
 
 def _shown(name: str, table: pa.Table) -> dict[str, Any]:
     columns = [column for column in table.column_names if column not in LEFT_OUT]
-    rows = table.select(columns).slice(0, ROWS).to_pylist()
-    shown = [[_cell(row[column]) for column in columns] for row in rows]
-    return {"name": name, "columns": columns, "rows": shown, "total": len(table)}
+    measured = table.filter(pc.field("n") > 0).select(columns)
+    shown = [[_cell(row[column]) for column in columns] for row in measured.slice(0, ROWS).to_pylist()]
+    return {"name": name, "columns": columns, "rows": shown, "total": len(measured)}
 
 
 def _cell(value: Any) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +84,7 @@ def _started(master: str) -> SparkSession:
         builder = builder.config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
     if master.startswith("local") and "SPARK_LOCAL_IP" not in os.environ:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    with tempfile.TemporaryDirectory(prefix="brokerlab-") as folder, _silent_launch():
+    with tempfile.TemporaryDirectory(prefix="brokerlab-") as folder, _silent_launch(), _our_own_interrupt():
         quiet = Path(folder) / "log4j2.properties"
         quiet.write_text(LOGGING)
         builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
@@ -91,6 +94,19 @@ def _started(master: str) -> SparkSession:
             raise SparkError(f"Spark at {master}: {_first_line(problem)}") from problem
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+@contextmanager
+def _our_own_interrupt() -> Iterator[None]:
+    """Spark's way with Ctrl-C, and what py4j logs of it, are pages of tracebacks; ours is to stop."""
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

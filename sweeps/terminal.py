@@ -19,25 +19,24 @@ COLOURS = {HOLDS: "green", PARTLY: "yellow", FAILS: "red"}
 def show_results(results: Results, store: Store) -> None:
     facts = results.facts
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in results.verdicts.items())
-    lines = [
+    say(
         f"{facts['finished']} of {facts['cells']} cells: {facts['computed']} computed, {facts['reused']} from before, "
-        f"{facts['failed']} failed, {facts['damaged']} damaged files set aside; {verdicts}",
-    ]
-    say("\n".join(lines) + "\n")
+        f"{facts['failed']} failed, {facts['damaged']} damaged files set aside; {verdicts}\n\n"
+    )
     if results.claims:
-        say(_drawn(_claims_table(results.claims)))
+        say(_drawn(_claims_table(results.claims)) + "\n")
     say(f"report  {store.folder / 'report.html'}\ntables  {store.folder / 'tables'}\n")
 
 
 def _claims_table(claims: list[Judged]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in ("claim", "source", "claimed", "measured", "verdict"):
+    for column in ("claim", "claimed", "measured", "verdict"):
         table.add_column(column, overflow="fold")
     for judged in claims:
         row = judged.row()
         verdict = Text(judged.verdict, style=COLOURS.get(judged.verdict, ""))
         unit = f" {row['unit']}" if row["unit"] else ""
-        table.add_row(row["sentence"], row["source"], row["claimed"] + unit, row["measured"] + unit, verdict)
+        table.add_row(row["sentence"], row["claimed"] + unit, row["measured"] + unit, verdict)
     return table
 
 

@@ -448,6 +448,35 @@ def test_what_came_early_from_a_life_that_is_over_is_forgotten() -> None:
     assert {word.life for word in ledger.heard["b", 1, "a"]} == {2}
 
 
+def test_a_late_acknowledgement_of_an_earlier_life_acknowledges_nothing() -> None:
+    # given: acknowledgements of the first life that arrive when the second life waits for its own
+    late = {"kind": "reorder", "links": [["b", "a"]], "one_way": True, "by": 20.0, "since": 5.05, "until": 6.0}
+    crash = {"kind": "crash", "nodes": ["a"], "at": 7.0, "recover_after": 0.1}
+    lost = {"kind": "drop", "links": [["a", "b"]], "one_way": True, "since": 24.9, "until": 25.1}
+    orders = (*((5.0, "a", "b") for _ in range(9)), (25.0, "a", "b"))
+    # when
+    sim, ledger = check(Story((("a", "b"),), orders, (late, crash, lost), delay="constant(0.1)"))
+    # then
+    assert len(ledger.heard["b", 1, "a"]) >= 10
+    assert channel_of(sim, "a").resent > 0
+
+
+def test_a_late_answer_to_an_earlier_life_is_no_sign_that_the_neighbour_lives() -> None:
+    late = {"kind": "reorder", "links": [["b", "a"]], "one_way": True, "by": 30.0, "until": 1.0}
+    crash = {"kind": "crash", "nodes": ["a"], "at": 11.0, "recover_after": 0.1}
+    death = {"kind": "crash", "nodes": ["b"], "at": 10.0}
+    _, ledger = check(Story((("a", "b"),), (), (late, crash, death), delay="constant(0.1)"))
+    assert ledger.told["a", 2, "b"][-1][0] == "down"
+
+
+def test_a_neighbour_that_answers_now_and_then_is_not_reported_down() -> None:
+    drop = {"kind": "drop", "probability": 0.3, "until": 300.0}
+    orders = tuple((float(second), "a", "b") for second in range(300))
+    sim, ledger = check(Story((("a", "b"),), orders, (drop,)))
+    assert ledger.told == {}
+    assert channel_of(sim, "a").resent > 50
+
+
 # What it costs
 
 

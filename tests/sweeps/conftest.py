@@ -65,3 +65,10 @@ def finished(ray: Any, spark: SparkSession, tmp_path_factory: pytest.TempPathFac
 def copy_of_finished(finished: Finished, tmp_path: Path) -> Finished:
     shutil.copytree(finished.folder, tmp_path / "copy")
     return Finished(tmp_path / "copy")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup`, one process runs all of these: a second one would start Ray and Spark again."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("sweeps"))
