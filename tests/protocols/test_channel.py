@@ -23,7 +23,7 @@ from runtime.schedule import at_random, steer
 from runtime.settings import Settings, Several, parse
 from runtime.simulator import Simulator
 
-MANY = settings(deadline=None, max_examples=150)
+MANY = settings(deadline=None, max_examples=300)
 FULL = settings(deadline=None, max_examples=4000)
 ENOUGH_EVENTS = 300_000
 
