@@ -168,6 +168,8 @@ class FaultPlan:
     fired: Counter[str] = field(default_factory=Counter)
 
     def on_link(self, source: str, target: str) -> LinkFaults | None:
+        if not self.rules and not self.cuts:
+            return None
         edge = (source, target)
         rules = [rule for edges, rule in self.rules if edges is None or edge in edges]
         cuts = self.cuts.get(edge, [])

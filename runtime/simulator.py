@@ -26,7 +26,7 @@ from runtime.links import COUNT_BITS, Link, Special
 from runtime.message import message
 from runtime.network import Network
 from runtime.simnode import Died, Entry, SimNode
-from runtime.streams import derive
+from runtime.streams import derive, derive_each
 from runtime.tally import Tally, add_counts
 
 Observer = Callable[[Entry], None]
@@ -114,8 +114,7 @@ class Simulator:
             if self.is_here(name)
         }
         for node in self.nodes.values():
-            links = {peer: self._overlay_link(node, self._find(peer)) for peer in node.neighbours}
-            node.live(self._make_agent(node.id), links, self._own_link(node))
+            node.live(self._make_agent(node.id), self._overlay_links(node), self._own_link(node))
 
     def is_here(self, name: str) -> bool:
         """Does this simulator run the node of this name?"""
@@ -128,16 +127,18 @@ class Simulator:
         """Rank by (target, source); the environment, source -1, comes first."""
         return (target.index * self._width + source + 1) << COUNT_BITS
 
-    def _overlay_link(self, source: SimNode, target: SimNode) -> Link:
+    def _overlay_links(self, source: SimNode) -> dict[str, Link]:
+        seed_of = derive_each(str(self.seed), "link", source.id)
+        return {peer: self._overlay_link(source, self._find(peer), seed_of(peer)) for peer in source.neighbours}
+
+    def _overlay_link(self, source: SimNode, target: SimNode, seed: int) -> Link:
         model = self.network.link(source.id, target.id)
         faults = self.plan.on_link(source.id, target.id)
         recorded = self._recorded(source.id, target.id)
         plain = model.delay.linear and model.bandwidth is None and faults is None and recorded is None
         special = None if plain else Special(model.delay, model.bandwidth, faults, recorded)
-        state = derive(self.seed, "link", source.id, target.id)
-        return Link(
-            source.id, target, self._order(target, source.index), self.windows_of(target), model.delay, state, special
-        )
+        order = self._order(target, source.index)
+        return Link(source.id, target, order, self.windows_of(target), model.delay, seed, special)
 
     def underlay_link(self, source: SimNode, peer: str) -> Link:
         if peer not in self.network.neighbours or peer == source.id:

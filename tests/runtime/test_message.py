@@ -17,12 +17,12 @@ quick = settings(deadline=None, max_examples=150)
 
 
 @message
-class Leaf:
+class Blip:
     """A message without fields."""
 
 
 @message
-class Point:
+class Spot:
     x: int
     y: float = 0.5
 
@@ -42,22 +42,22 @@ class Everything:
     table: tuple[tuple[str, Scalar], ...]
     choice: Literal["a", "b", 3]
     empty: tuple[()]
-    inner: Point
-    one_of_two: Point | Leaf | None
-    several: tuple[Point, ...]
-    mixed: tuple[Point, int, tuple[Leaf | None, ...]]
-    maybe_several: tuple[Point, ...] | None
+    inner: Spot
+    one_of_two: Spot | Blip | None
+    several: tuple[Spot, ...]
+    mixed: tuple[Spot, int, tuple[Blip | None, ...]]
+    maybe_several: tuple[Spot, ...] | None
     whatever: Message
 
 
 @message
-class Envelope:
+class Wrapping:
     content: Message
 
 
 @message
-class Couple:
-    pair: tuple[Leaf, int]
+class Twosome:
+    pair: tuple[Blip, int]
 
 
 @message
@@ -79,9 +79,9 @@ class Builtin:
 ints = st.integers(min_value=-(2**63), max_value=2**64 - 1)
 floats = st.floats(allow_nan=False)
 scalars = st.one_of(st.none(), st.booleans(), ints, floats, st.text())
-leaves = st.builds(Leaf)
-points = st.builds(Point, ints, floats)
-messages = st.recursive(st.one_of(leaves, points), lambda inner: st.builds(Envelope, inner), max_leaves=6)
+leaves = st.builds(Blip)
+points = st.builds(Spot, ints, floats)
+messages = st.recursive(st.one_of(leaves, points), lambda inner: st.builds(Wrapping, inner), max_leaves=6)
 everything = st.builds(
     Everything,
     amount=ints,
@@ -139,11 +139,11 @@ def test_a_message_survives_pickling(sent: Everything) -> None:
 @quick
 @given(messages)
 def test_nested_messages_come_back_as_messages(sent: Any) -> None:
-    depth, received = 0, decode(encode(Envelope(sent)))
-    while isinstance(received, Envelope):
+    depth, received = 0, decode(encode(Wrapping(sent)))
+    while isinstance(received, Wrapping):
         depth, received = depth + 1, received.content
-    assert isinstance(received, Point | Leaf)
-    assert depth == repr(sent).count("Envelope") + 1
+    assert isinstance(received, Spot | Blip)
+    assert depth == repr(sent).count("Wrapping") + 1
 
 
 def test_fields_may_have_the_names_of_builtins() -> None:
@@ -155,31 +155,31 @@ def test_fields_may_have_the_names_of_builtins() -> None:
 
 
 def test_defaults_fill_what_is_left_out() -> None:
-    assert Point(1) == Point(1, 0.5) == Point(x=1, y=0.5)
+    assert Spot(1) == Spot(1, 0.5) == Spot(x=1, y=0.5)
     with pytest.raises(TypeError, match="x"):
-        Point()
+        Spot()
 
 
 def test_a_message_says_what_it_is() -> None:
-    assert repr(Envelope(Point(1, 2.0))) == "Envelope(content=Point(x=1, y=2.0))"
-    assert repr(Leaf()) == "Leaf()"
+    assert repr(Wrapping(Spot(1, 2.0))) == "Wrapping(content=Spot(x=1, y=2.0))"
+    assert repr(Blip()) == "Blip()"
 
 
 def test_messages_are_equal_by_content_and_can_be_matched() -> None:
-    assert Point(1) == Point(1) != Point(2)
-    assert len({Point(1), Point(1), Leaf()}) == 2
-    match Envelope(Point(1, 2.0)):
-        case Envelope(Point(x, y)):
+    assert Spot(1) == Spot(1) != Spot(2)
+    assert len({Spot(1), Spot(1), Blip()}) == 2
+    match Wrapping(Spot(1, 2.0)):
+        case Wrapping(Spot(x, y)):
             assert (x, y) == (1, 2.0)
         case _:
             pytest.fail("no match")
 
 
 def test_replace_changes_some_fields_and_checks_them() -> None:
-    before = Point(1, 2.0)
-    assert replace(before, y=3) == Point(1, 3.0)
-    assert before == Point(1, 2.0)
-    with pytest.raises(MessageError, match=r"Point\.y"):
+    before = Spot(1, 2.0)
+    assert replace(before, y=3) == Spot(1, 3.0)
+    assert before == Spot(1, 2.0)
+    with pytest.raises(MessageError, match=r"Spot\.y"):
         replace(before, y="far")
     with pytest.raises(MessageError, match="not a message"):
         replace("text", y=1)
@@ -219,12 +219,12 @@ def everything_with(**changes: Any) -> Everything:
         table=(),
         choice="a",
         empty=(),
-        inner=Point(1),
+        inner=Spot(1),
         one_of_two=None,
         several=(),
-        mixed=(Point(1), 1, ()),
+        mixed=(Spot(1), 1, ()),
         maybe_several=None,
-        whatever=Leaf(),
+        whatever=Blip(),
     )
     return replace(fine, **changes)
 
@@ -259,12 +259,12 @@ wrong = [
     ("choice", 3.0, "one of"),
     ("choice", Text("a"), "one of"),
     ("empty", (1,), "a tuple of 0"),
-    ("inner", (1, 0.5), "a message Point"),
-    ("inner", Leaf(), "a message Point"),
-    ("one_of_two", Envelope(Leaf()), "Point | Leaf"),
-    ("several", (Leaf(),), "a message Point"),
-    ("mixed", (Point(1), 1, (Point(1),)), "Leaf"),
-    ("whatever", ("Leaf",), "a message"),
+    ("inner", (1, 0.5), "a message Spot"),
+    ("inner", Blip(), "a message Spot"),
+    ("one_of_two", Wrapping(Blip()), "Spot | Blip"),
+    ("several", (Blip(),), "a message Spot"),
+    ("mixed", (Spot(1), 1, (Spot(1),)), "Blip"),
+    ("whatever", ("Blip",), "a message"),
 ]
 
 
@@ -287,28 +287,28 @@ def test_one_is_not_true_in_a_literal() -> None:
 
 
 def test_whole_numbers_become_floats_where_floats_are_wanted() -> None:
-    assert shape(Point(1, 2).y) == (float, 2.0)
+    assert shape(Spot(1, 2).y) == (float, 2.0)
     assert shape(everything_with(maybe=2).maybe) == (float, 2.0)
     assert shape(everything_with(entry=("a", 1, 2)).entry[2]) == (float, 2.0)
     assert shape(everything_with(anything=2).anything) == (int, 2)
 
 
 def test_a_number_too_large_for_a_float_is_refused() -> None:
-    with pytest.raises(MessageError, match=r"Point\.y"):
-        Point(1, 10**400)
+    with pytest.raises(MessageError, match=r"Spot\.y"):
+        Spot(1, 10**400)
 
 
 def test_what_has_no_wire_form_is_refused_when_it_is_encoded() -> None:
     for value in (2**64, -(2**63) - 1):
         with pytest.raises(MessageError, match="has no wire form"):
-            encode(Point(value))
+            encode(Spot(value))
     with pytest.raises(MessageError, match="has no wire form"):
         encode(everything_with(name="\ud800"))
     # ... and leaves nothing behind in the packer.
-    assert decode(encode(Point(1))) == Point(1)
+    assert decode(encode(Spot(1))) == Spot(1)
 
 
-@pytest.mark.parametrize("value", ["text", ("Point", 1, 2.0), None, object(), Point, [Point(1)]])
+@pytest.mark.parametrize("value", ["text", ("Spot", 1, 2.0), None, object(), Spot, [Spot(1)]])
 def test_only_messages_are_encoded(value: Any) -> None:
     with pytest.raises(MessageError, match="not a message"):
         encode(value)
@@ -351,21 +351,21 @@ def test_what_the_sender_passed_in_is_copied_where_it_could_be_changed() -> None
 
 
 def test_a_message_cannot_be_changed() -> None:
-    point: Any = Point(1)
+    point: Any = Spot(1)
     for change in ("x", "new", "tag"):
         with pytest.raises(AttributeError):
-            setattr(point, change, Leaf)
+            setattr(point, change, Blip)
     with pytest.raises(AttributeError):
         del point.x
     with pytest.raises(TypeError):
         point[1] = 2
-    assert point == Point(1)
+    assert point == Spot(1)
 
 
 def test_messages_cannot_be_inherited() -> None:
     with pytest.raises(MessageError, match="Farther"):
 
-        class Farther(Point):  # an instance could be given attributes
+        class Farther(Spot):  # an instance could be given attributes
             pass
 
     with pytest.raises(MessageError, match="Nameless"):
@@ -404,7 +404,7 @@ def test_a_field_cannot_have_the_name_of_what_every_message_has(name: str) -> No
 
 @pytest.mark.parametrize(
     "hint",
-    [Point | tuple[str, ...], tuple[Point, ...] | tuple[int, ...], Message | tuple[()], Point | tuple[Leaf, ...]],
+    [Spot | tuple[str, ...], tuple[Spot, ...] | tuple[int, ...], Message | tuple[()], Spot | tuple[Blip, ...]],
 )
 def test_a_field_cannot_be_a_message_or_a_tuple_because_the_wire_has_arrays_for_both(hint: Any) -> None:
     with pytest.raises(MessageError, match=r"Bad\.field: "):
@@ -422,20 +422,18 @@ def test_a_field_without_a_default_cannot_follow_one_with_a_default() -> None:
 
 def test_a_tag_belongs_to_one_class() -> None:
     with pytest.raises(MessageError) as caught:
-        message(type("Point", (), {"__module__": "elsewhere", "__annotations__": {"x": int}}))
-    assert f"'Point' of elsewhere.Point is taken by {Point.__module__}.Point" in str(caught.value)
+        message(type("Spot", (), {"__module__": "elsewhere", "__annotations__": {"x": int}}))
+    assert f"'Spot' of elsewhere.Spot is taken by {Spot.__module__}.Spot" in str(caught.value)
     assert "@message(tag=...)" in str(caught.value)
-    assert decode(encode(Point(1))) == Point(1)
+    assert decode(encode(Spot(1))) == Spot(1)
 
 
 def test_another_tag_avoids_the_clash() -> None:
-    other = message(tag="elsewhere.Point")(
-        type("Point", (), {"__module__": "elsewhere", "__annotations__": {"x": int}})
-    )
+    other = message(tag="elsewhere.Spot")(type("Spot", (), {"__module__": "elsewhere", "__annotations__": {"x": int}}))
     received = decode(encode(other(1)))
     assert type(received) is other
-    assert received != Point(1)
-    assert message_types()["elsewhere.Point"] is other
+    assert received != Spot(1)
+    assert message_types()["elsewhere.Spot"] is other
 
 
 def test_a_module_that_is_loaded_again_declares_its_messages_again() -> None:
@@ -459,25 +457,25 @@ def packed(value: Any) -> bytes:
     [
         (b"", "not msgpack"),
         (b"\xc1", "not msgpack"),
-        (encode(Point(1))[:-1], "not msgpack"),
-        (encode(Point(1)) + b"\x00", "not msgpack"),
+        (encode(Spot(1))[:-1], "not msgpack"),
+        (encode(Spot(1)) + b"\x00", "not msgpack"),
         (packed(7), r"7 is not \[tag, field, ...\]"),
-        (packed({"Point": 1}), "is not"),
+        (packed({"Spot": 1}), "is not"),
         (packed([]), "is not"),
         (packed([1, 2]), "is not"),
         (packed(["Nobody", 1]), "no message has the tag 'Nobody'"),
-        (packed(["Point", 1]), "Point has 2 fields, not 1"),
-        (packed(["Point", 1, 2.0, 3]), "Point has 2 fields, not 3"),
-        (packed(["Point", "1", 2.0]), r"Point\.x: '1' is not an int"),
-        (packed(["Point", True, 2.0]), r"Point\.x: True is not an int"),
-        (packed(["Envelope", 1]), "is not"),
-        (packed(["Envelope", ["Nobody"]]), "no message has the tag 'Nobody'"),
-        (packed(["Envelope", ["Point", 1, "y"]]), r"Point\.y: 'y' is not a float"),
-        (packed(["Couple", 3]), r"Couple\.pair: 3 is not a tuple of 2"),
-        (packed(["Couple", [["Leaf"], 2, 3]]), r"Couple\.pair: .* is not a tuple of 2"),
-        (packed(["Couple", [["Leaf"]]]), r"Couple\.pair: .* is not a tuple of 2"),
-        (packed(["Couple", ["Leaf", 2]]), "is not"),
-        (packed(["Couple", None]), r"Couple\.pair: None is not a tuple of 2"),
+        (packed(["Spot", 1]), "Spot has 2 fields, not 1"),
+        (packed(["Spot", 1, 2.0, 3]), "Spot has 2 fields, not 3"),
+        (packed(["Spot", "1", 2.0]), r"Spot\.x: '1' is not an int"),
+        (packed(["Spot", True, 2.0]), r"Spot\.x: True is not an int"),
+        (packed(["Wrapping", 1]), "is not"),
+        (packed(["Wrapping", ["Nobody"]]), "no message has the tag 'Nobody'"),
+        (packed(["Wrapping", ["Spot", 1, "y"]]), r"Spot\.y: 'y' is not a float"),
+        (packed(["Twosome", 3]), r"Twosome\.pair: 3 is not a tuple of 2"),
+        (packed(["Twosome", [["Blip"], 2, 3]]), r"Twosome\.pair: .* is not a tuple of 2"),
+        (packed(["Twosome", [["Blip"]]]), r"Twosome\.pair: .* is not a tuple of 2"),
+        (packed(["Twosome", ["Blip", 2]]), "is not"),
+        (packed(["Twosome", None]), r"Twosome\.pair: None is not a tuple of 2"),
     ],
 )
 def test_bytes_that_are_no_message_are_refused_with_the_reason(wire: bytes, reason: str) -> None:
@@ -487,7 +485,7 @@ def test_bytes_that_are_no_message_are_refused_with_the_reason(wire: bytes, reas
 
 @pytest.mark.parametrize("depth", [10, 300, 900, 1010, 5000, 100_000])
 def test_messages_nested_too_deep_are_refused_and_not_fatal(depth: int) -> None:
-    wire = b"\x92\xa8Envelope" * depth + b"\x91\xa4Leaf"
+    wire = b"\x92\xa8Wrapping" * depth + b"\x91\xa4Blip"
     if depth < 300:
         assert encode(decode(wire)) == wire
         return
@@ -521,7 +519,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 @settings(deadline=None, max_examples=600)
 @given(st.one_of(st.binary(max_size=60), json_like.map(packed), tagged, damaged()))
 @example(b"\xd6\xff\x00\x00\x00\x00")  # a timestamp
-@example(packed(["Couple", msgpack.ExtType(1, b"xy")]))
+@example(packed(["Twosome", msgpack.ExtType(1, b"xy")]))
 @example(b"\xdd\xff\xff\xff\xff")  # an array of four thousand million elements, of which none follows
 @example(b"\x82\x90\x01\x90\x02")  # keys that cannot be keys
 def test_whatever_the_bytes_are_they_are_a_message_or_a_decode_error(wire: bytes) -> None:
