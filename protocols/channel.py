@@ -56,6 +56,7 @@ class Resend:
 @dataclass
 class Durable:
     life: int = 0
+    carried: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -81,6 +82,7 @@ class Stream:
 class Channel(Layer):
     """Reliable FIFO streams to each neighbour."""
 
+    durable: Durable
     BACKOFF_LIMIT = 8
     BURST = 32
 
@@ -90,8 +92,12 @@ class Channel(Layer):
         self.give_up_after = give_up_after
         self.durable = Durable()
         self.streams: dict[str, Stream] = {}
-        self.carried: dict[str, list[int]] = {}
         self.resent = 0
+
+    @property
+    def carried(self) -> dict[str, list[int]]:
+        """Messages and bytes that the protocols above sent, by tag, in all lives."""
+        return self.durable.carried
 
     def started(self, node: Node) -> None:
         self.durable.life += 1
@@ -108,7 +114,7 @@ class Channel(Layer):
             node.send(peer, message)  # not a neighbour: the node says so
             return
         size = len(encode(message))
-        counts = self.carried.setdefault(message.tag, [0, 0])
+        counts = self.durable.carried.setdefault(message.tag, [0, 0])
         counts[0] += 1
         counts[1] += size
         stream.unacknowledged[stream.numbered] = message

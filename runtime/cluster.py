@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from runtime.errors import ClusterError
 from runtime.hosts import Host, Kit
@@ -19,6 +20,8 @@ from runtime.hosts import Host, Kit
 KNOCK_S = 10.0
 START_S = 60.0
 START_EACH_S = 1.5
+LOOK_UP_S = 0.5
+"""How often a wait is interrupted to look for Ctrl-C."""
 PACKAGES = ("agents", "protocols", "runtime", "sweeps")
 
 
@@ -28,12 +31,14 @@ def cluster(address: str | None = None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    address = address or os.environ.get("RAY_ADDRESS")  # a submitted job is told where it runs
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     if address is None:
-        options |= {"include_dashboard": False}
+        # "local": else Ray takes part in any cluster that was started on this machine.
+        options |= {"address": "local", "include_dashboard": False}
     else:
         _knock(address)
         options |= {"address": address, "runtime_env": _luggage()}
@@ -80,27 +85,62 @@ def cpus() -> int:
     return max(1, int(resources().get("CPU", 1)))
 
 
-def start_hosts(kit: Kit, count: int) -> list[Any]:
-    """An actor for each share; ClusterError if they do not start in time."""
-    hosts = [start_host(kit, number, count) for number in range(count)]
-    patience = START_S + START_EACH_S * count
-    answers = [host.ready.remote() for host in hosts]
-    ready, missing = ray.wait(answers, num_returns=count, timeout=patience)
-    if missing:
+def start_hosts(kit: Kit, count: int, waiting: Callable[[int], None] = lambda ready: None) -> list[Any]:
+    """An actor for each share; ClusterError if they do not start in time.
+
+    While it takes, `waiting` is told again and again how many are there.
+    """
+    # One core each while they last; beyond that they share what there is.
+    luggage = ray.put(kit)
+    hosts = [start_host(luggage, number, 1.0 if count <= cpus() else 0.0) for number in range(count)]
+    try:
+        await_hosts(hosts, waiting)
+    except BaseException:
         for host in hosts:
             ray.kill(host)
-        raise ClusterError(
-            f"only {len(ready)} of {count} actors started within {patience:.0f} s; the cluster has {cpus()} CPUs "
-            f"and {resources().get('memory', 0) / 2**30:.1f} GiB"
-        )
+        raise
     return hosts
 
 
-def start_host(kit: Kit, number: int, count: int) -> Any:
-    # One core each while they last; beyond that they share what there is.
-    share = 1.0 if count <= cpus() else 0.0
+def start_host(kit: Any, number: int, cores: float = 0.0) -> Any:
     actor: Any = ray.remote(Host)
-    return actor.options(num_cpus=share, max_restarts=0, max_task_retries=0).remote(kit, number)
+    return actor.options(num_cpus=cores, max_restarts=0, max_task_retries=0).remote(kit, number)
+
+
+def await_hosts(hosts: Sequence[Any], waiting: Callable[[int], None] = lambda ready: None) -> None:
+    """Wait until all of them are there; ClusterError if that takes too long or one of them cannot be built."""
+    patience = START_S + START_EACH_S * len(hosts)
+    answers = [host.ready.remote() for host in hosts]
+    ready: list[Any] = []
+    missing = answers
+    ends = time.monotonic() + patience
+    while missing and time.monotonic() < ends:
+        ready, missing = ray.wait(answers, num_returns=len(answers), timeout=min(LOOK_UP_S, patience))
+        for answer in ready:
+            _refuse_unbuilt(answer)
+        waiting(len(ready))
+    if missing:
+        raise ClusterError(
+            f"only {len(ready)} of {len(hosts)} actors started within {patience:.0f} s; the cluster has {cpus()} CPUs "
+            f"and {resources().get('memory', 0) / 2**30:.1f} GiB"
+        )
+
+
+def _refuse_unbuilt(answer: Any) -> None:
+    """A host whose constructor fails would fail again. One that was killed can be replaced: that is not said here."""
+    try:
+        ray.get(answer)
+    except RayTaskError as problem:
+        raise ClusterError(f"an actor could not be built: {_last_line(problem)}") from None
+    except RayActorError as problem:
+        if "creation task" in str(problem):
+            raise ClusterError(f"an actor could not be built: {_last_line(problem)}") from None
+    except RayError as problem:
+        raise ClusterError(f"an actor could not be started: {_first_line(problem)}") from None
+
+
+def _last_line(problem: BaseException) -> str:
+    return (str(problem).strip() or type(problem).__name__).splitlines()[-1].strip()
 
 
 def _first_line(problem: BaseException) -> str:

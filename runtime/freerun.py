@@ -31,6 +31,7 @@ from runtime.share import Step
 from runtime.tally import Tally, total
 from runtime.trace import Trace
 
+MOST_AT_ONCE = 20_000
 PATIENCE_S = 0.5
 """How long the driver waits for answers before it looks up: for Ctrl-C and for the progress line."""
 
@@ -44,6 +45,9 @@ class Runner:
     answer: Any = None
     inbox: list[bytes] = field(default_factory=list)
     step: Step | None = None
+    nudged: bool = False
+    """It was told something that it looks at only when it is called."""
+
     dead: bool = False
 
 
@@ -51,17 +55,24 @@ class FreeRun:
     """Hosts that run as fast as they can."""
 
     def __init__(
-        self, scenario: Scenario, count: int, scale: float, report: Callable[[str], None] = lambda line: None
+        self,
+        scenario: Scenario,
+        count: int,
+        scale: float,
+        report: Callable[[str], None] = lambda line: None,
+        progress: Callable[[Seen], None] = lambda seen: None,
     ) -> None:
         self.scenario = scenario
         self.scale = scale
         self.report = report
         self.shares = partition(scenario.network.neighbours, count)
-        self.runners = [Runner(n, a) for n, a in enumerate(start_hosts(Kit.of(scenario, count), count))]
+        self.progress = progress
+        actors = start_hosts(Kit.of(scenario, count), count, lambda ready: progress(Seen(0.0, 0, 0, 0, ready)))
+        self.runners = [Runner(number, actor) for number, actor in enumerate(actors)]
         self.lost: list[str] = []
         self.origin = 0.0
 
-    def run(self, progress: Callable[[Seen], None] | None = None) -> bool:
+    def run(self) -> bool:
         """Run until it is quiet (True) or a limit is reached (False)."""
         self.origin = time.time()
         for runner in self.runners:
@@ -70,8 +81,7 @@ class FreeRun:
             if self._over():
                 return False
             self._listen(self._send())
-            if progress is not None:
-                progress(self.seen())
+            self.progress(self.seen())
         return True
 
     def alive(self) -> list[Runner]:
@@ -90,7 +100,11 @@ class FreeRun:
     def _quiet(self) -> bool:
         """Nobody is at work, nobody has anything left to do, nothing is on its way."""
         return all(
-            runner.answer is None and not runner.inbox and runner.step is not None and runner.step.due is None
+            runner.answer is None
+            and not runner.inbox
+            and not runner.nudged
+            and runner.step is not None
+            and runner.step.due is None
             for runner in self.alive()
         )
 
@@ -103,7 +117,10 @@ class FreeRun:
         if sum(step.handled for step in steps) >= self.scenario.limits.events:
             return True
         waiting = [step.due for step in steps if step.due is not None]
-        return not any(runner.inbox for runner in self.alive()) and min(waiting) > self.scenario.time_limit
+        return (
+            not any(runner.inbox or runner.nudged for runner in self.alive())
+            and min(waiting) > self.scenario.time_limit
+        )
 
     def _send(self) -> float:
         """Call every host that has something to do; how long until the next one has."""
@@ -114,10 +131,12 @@ class FreeRun:
             if runner.answer is not None or runner.step is None:
                 continue
             wait = self._wait(runner.step.due)
-            if runner.inbox or (wait <= 0 and room > 0):
-                mine = runner.step.handled + max(room, 0)
+            if runner.inbox or runner.nudged or (wait <= 0 and room > 0):
+                # A host that is at work for long hears neither the others nor Ctrl-C.
+                mine = runner.step.handled + min(max(room, 0), MOST_AT_ONCE)
                 runner.answer = runner.actor.pump.remote(runner.inbox, self.scenario.time_limit, mine)
                 runner.inbox = []
+                runner.nudged = False
             else:
                 soonest = min(soonest, wait)
         return soonest
@@ -161,9 +180,7 @@ class FreeRun:
         self.report(f"host {runner.number} of {len(self.runners)} died, and with it its {len(names)} agents")
         for other in self.alive():
             other.actor.lost.remote(names)
-            # An empty batch makes it look at what it was just told.
-            if other.answer is None and other.step is not None:
-                other.answer = other.actor.pump.remote([], self.scenario.time_limit, self.scenario.limits.events)
+            other.nudged = True
 
     def _ask_all(self, question: str) -> list[Any]:
         found = []
@@ -172,6 +189,8 @@ class FreeRun:
                 found.append(ray.get(getattr(runner.actor, question).remote()))
             except DEATHS as death:
                 self._bury(runner, death)
+            except RayTaskError as problem:
+                raise cause_of(problem) from None
         return found
 
     def tally(self) -> Tally:

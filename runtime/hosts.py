@@ -6,6 +6,7 @@ faults and agents follow from the scenario and its seed, so no live object trave
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -66,6 +67,9 @@ class Host:
     def ready(self) -> int:
         """How many windows this share may run before it must hear from the others."""
         return self.share.lookahead()
+
+    def pid(self) -> int:
+        return os.getpid()
 
     def begin(self) -> Step:
         return self.share.begin()

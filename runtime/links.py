@@ -102,7 +102,11 @@ class Link:
                 special.waited_s += special.free_at - now
                 depart = special.free_at
             depart = special.free_at = depart + size / special.bandwidth
-        arrival = depart + self._draw(special.delay)
+        self.state = state = self.state * MULTIPLIER % MODULUS
+        if special.delay.linear:
+            arrival = depart + self.low + state * self.scale  # to the last bit as on a plain link
+        else:
+            arrival = depart + special.delay.value(state * UNIT)
         if special.faults is None:
             return [(count, self._in_order(arrival))]
         return [] if special.faults.cut(depart) else self._copies(special.faults, depart, arrival, count)
@@ -115,10 +119,6 @@ class Link:
                 self.last = self.last if overtakes else time
                 copies.append((number, time))
         return copies
-
-    def _draw(self, delay: Distribution) -> float:
-        self.state = state = self.state * MULTIPLIER % MODULUS
-        return delay.value(state * UNIT)
 
     def _in_order(self, arrival: float) -> float:
         self.last = arrival = max(arrival, self.last)

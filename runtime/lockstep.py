@@ -13,10 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
-from ray.exceptions import ActorDiedError, ActorUnavailableError, OutOfMemoryError, RayActorError, RayTaskError
+from ray.exceptions import (
+    NodeDiedError,
+    ObjectLostError,
+    OutOfMemoryError,
+    RayActorError,
+    RayTaskError,
+    WorkerCrashedError,
+)
 
 from runtime.agent import Agent
-from runtime.cluster import cpus, start_host, start_hosts
+from runtime.cluster import await_hosts, cpus, start_host, start_hosts
 from runtime.errors import BrokerlabError, ClusterError
 from runtime.hosts import Kit, unpickled
 from runtime.progress import Seen
@@ -24,7 +31,7 @@ from runtime.scenario import Scenario
 from runtime.share import Step
 from runtime.tally import Tally, total
 
-DEATHS = (ActorDiedError, ActorUnavailableError, RayActorError, OutOfMemoryError)
+DEATHS = (RayActorError, NodeDiedError, ObjectLostError, OutOfMemoryError, WorkerCrashedError)
 SNAPSHOT_EVERY_S = 10.0
 MOST_DEATHS = 10
 
@@ -46,18 +53,27 @@ class Seat:
 class LockStep:
     """Hosts that run window by window."""
 
-    def __init__(self, scenario: Scenario, count: int, report: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        count: int,
+        report: Callable[[str], None] = lambda line: None,
+        progress: Callable[[Seen], None] = lambda seen: None,
+    ) -> None:
         self.scenario = scenario
         self.kit = Kit.of(scenario, count)
         self.report = report
+        self.progress = progress
+        self.snapshot_every_s = SNAPSHOT_EVERY_S
         self.deaths = 0
-        self.seats = [Seat(number, actor) for number, actor in enumerate(start_hosts(self.kit, count))]
+        actors = start_hosts(self.kit, count, lambda ready: progress(Seen(0.0, 0, 0, 0, ready)))
+        self.seats = [Seat(number, actor) for number, actor in enumerate(actors)]
         self.lookahead = min(self._ask_all("ready"))
         self._earliest: int | None = None
         self._kept_at = time.monotonic()
         self._keeping_s = 0.0
 
-    def run(self, progress: Callable[[Seen], None] | None = None) -> bool:
+    def run(self) -> bool:
         """Run until nothing is left to happen (True) or a limit is reached (False)."""
         limit, most = self.scenario.time_limit, self.scenario.limits.events
         self._step([(seat, None) for seat in self.seats])
@@ -74,8 +90,7 @@ class LockStep:
                     calls.append((seat, (window, last, seat.inbox, limit, room)))
                     seat.inbox = []
             self._step(calls)
-            if progress is not None:
-                progress(self.seen())
+            self.progress(self.seen())
             self._keep()
         return all(step.complete for step in self._steps())
 
@@ -133,7 +148,9 @@ class LockStep:
             f"host {seat.number} of {len(self.seats)} died; started again from "
             f"{'the beginning' if seat.snapshot is None else 'its last snapshot'}, {len(seat.told)} steps back"
         )
-        seat.actor = start_host(self.kit, seat.number, len(self.seats))
+        ray.kill(seat.actor)  # it may be alive and only out of reach
+        seat.actor = start_host(self.kit, seat.number)
+        await_hosts([seat.actor])
         if seat.snapshot is not None:
             seat.actor.restore.remote(seat.snapshot)
         answer = None
@@ -144,7 +161,7 @@ class LockStep:
     def _keep(self) -> None:
         """Take snapshots now and then: never for more than a tenth of the time."""
         since = time.monotonic() - self._kept_at
-        if since < max(SNAPSHOT_EVERY_S, 10 * self._keeping_s):
+        if since < max(self.snapshot_every_s, 10 * self._keeping_s):
             return
         started = time.monotonic()
         answers = [seat.actor.snapshot.remote() for seat in self.seats]

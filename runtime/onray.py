@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtime.cluster import cluster
 from runtime.freerun import FreeRun
@@ -28,7 +28,7 @@ class RayOptions:
 def run_on_ray(
     scenario: Scenario,
     options: RayOptions = RayOptions(),
-    progress: Callable[[Seen], None] | None = None,
+    progress: Callable[[Seen], None] = lambda seen: None,
     report: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
     """Run a scenario as Ray actors. Ctrl-C ends the run; what it showed until then is kept."""
@@ -39,18 +39,23 @@ def run_on_ray(
         report(_how_packed(scenario, count))
         hosts: LockStep | FreeRun
         if options.clock == "lockstep":
-            hosts = LockStep(scenario, count, report)
+            hosts = LockStep(scenario, count, report, progress)
         else:
-            hosts = FreeRun(scenario, count, options.time_scale, report)
+            hosts = FreeRun(scenario, count, options.time_scale, report, progress)
         quiescent = interrupted = False
         try:
-            quiescent = hosts.run(progress)
-        except KeyboardInterrupt:
-            interrupted = True
-        tally, agents = hosts.tally(), hosts.agents()
-        trace = hosts.trace() if isinstance(hosts, FreeRun) else None
-        hosts.close()
-    return conclude(scenario, tally, agents, quiescent, interrupted, started, trace)
+            try:
+                quiescent = hosts.run()
+            except KeyboardInterrupt:
+                interrupted = True
+            tally, agents = hosts.tally(), hosts.agents()
+            trace = hosts.trace() if isinstance(hosts, FreeRun) else None
+        finally:
+            hosts.close()
+    outcome = conclude(scenario, tally, agents, quiescent, interrupted, started, trace)
+    if isinstance(hosts, FreeRun) and hosts.lost:
+        return replace(outcome, results=outcome.results | {"lost": sorted(hosts.lost)})
+    return outcome
 
 
 def _how_packed(scenario: Scenario, count: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, nextafter
 from typing import Any
 
 from runtime.agent import Agent
@@ -122,14 +122,15 @@ class Share(Simulator):
 
     def receive_late(self, batch: bytes) -> None:
         """Take in messages that may come after the time at which they were to arrive: then they arrive now."""
+        now = nextafter(self.reached, inf)  # after all that has happened: a replay must not put it among that
         for arrival, place, number, message in decode_batch(batch):
-            time = max(arrival, self.reached)
+            time = max(arrival, now)
             self.put(self.windows, (time, (place << COUNT_BITS) + number, self.link_at(place), message))
 
     def hint(self, name: str, order: Any) -> None:
         """The environment has something to say to this node that no plan foresaw."""
         self.hints += 1
-        self._plan(name, self.reached, order, HINTS + self.hints)
+        self._plan(name, nextafter(self.reached, inf), order, HINTS + self.hints)
 
     def due(self) -> float | None:
         """When the next event is due."""
