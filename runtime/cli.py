@@ -1,4 +1,4 @@
-"""The command line: brokerlab run, brokerlab list."""
+"""The command line: brokerlab run, brokerlab sweep, brokerlab list."""
 
 from __future__ import annotations
 
@@ -21,13 +21,26 @@ from runtime.rundir import as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
 from runtime.show import blame, complain, say, show, show_catalogue
 from runtime.simulator import Simulator
-from runtime.system import shipped
+from runtime.system import load_attribute, shipped
 
 FINE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
+ELSEWHERE = {"sweep": "sweeps.command:sweep"}
+"""Verbs that are loaded when they are asked for: what they stand on takes a second to import."""
+
+
 class Verbs(click.Group):
     """The verbs of the command line. Whatever goes wrong in one ends as a line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *ELSEWHERE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE:
+            command: click.Command = load_attribute(ELSEWHERE[cmd_name])
+            return command
+        return super().get_command(ctx, cmd_name)
 
     def main(self, *words: Any, **options: Any) -> Any:
         options["standalone_mode"] = False
@@ -64,6 +77,8 @@ def main() -> None:
     brokerlab list                           what there is to run
     brokerlab run coverage                   run a shipped scenario
     brokerlab run my.toml --out runs/first   run your own, and keep what it shows
+    brokerlab run coverage --on ray          the same as Ray actors
+    brokerlab sweep coverage --quick         many runs, aggregated, drawn and judged
 
     Exit codes: 0 fine, 1 the run failed or a property is violated, 2 bad input, 3 undecided (a limit was
     reached first), 130 interrupted.
@@ -248,10 +263,14 @@ def _say_how_to_repeat(wish: Wish, scenario: Scenario) -> None:
 @main.command("list")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object and nothing else.")
 def catalogue(json: bool) -> int:
-    """Show the protocols and scenarios that come with brokerlab, one line each."""
+    """Show the protocols, scenarios and sweeps that come with brokerlab, one line each."""
     found = {
         "protocols": [{"name": name, "about": _first_line(system.__doc__)} for name, system in shipped().items()],
         "scenarios": [{"name": name, "about": _first_comment(path)} for name, path in shipped_scenarios().items()],
+        "sweeps": [
+            {"name": name, "about": load_attribute(place).title}
+            for name, place in load_attribute("sweeps:SHIPPED").items()
+        ],
     }
     if json:
         say(as_json(found))
