@@ -50,6 +50,8 @@ def decode_batch(wire: bytes) -> Iterator[Arrival]:
             array(kind, column) for kind, column in zip("dQQI", columns[:4], strict=True)
         )
         messages = [revive(message) for message in columns[4]]
+        if not len(arrivals) == len(places) == len(numbers) == len(which) or max(which, default=-1) >= len(messages):
+            raise DecodeError("not a batch: its columns do not fit together")
         return map(Arrival, arrivals, places, numbers, map(messages.__getitem__, which))
     except DecodeError:
         raise

@@ -9,7 +9,7 @@ until = 50.0
 
 [[faults]]
 kind = "partition"         # no message passes between the groups until it heals
-groups = [["n1", "n2"], ["n3"]]
+groups = [["n1", "n2"], ["n3"]]   # or: links = [["n1", "n2"]], or: islands = 2
 since = 10.0
 until = 30.0
 
@@ -82,11 +82,12 @@ class ExtraDelay(Chance):
 class Partition(Timed):
     kind: Literal["partition"]
     groups: list[list[str]] | None = None
+    islands: Annotated[int, Field(ge=2)] | None = None
 
     @model_validator(mode="after")
     def _says_where(self) -> Partition:
-        if (self.groups is None) == (self.links is None):
-            raise ValueError("write either groups = [[...], [...]] or links = [[...], ...]")
+        if [self.groups, self.links, self.islands].count(None) != 2:
+            raise ValueError("write one of groups = [[...], [...]], links = [[...], ...] and islands = how many")
         return self
 
 
@@ -200,7 +201,7 @@ def plan_faults(faults: Sequence[Fault], network: Network, seed: int) -> FaultPl
         if isinstance(fault, Crash):
             _plan_crash(plan, fault, network, stream(seed, "crashes", str(place)), where)
         elif isinstance(fault, Partition):
-            for edge in sorted(_cut_edges(fault, network, where)):
+            for edge in sorted(_cut_edges(fault, network, stream(seed, "islands", str(place)), where)):
                 plan.cuts.setdefault(edge, []).append((fault.since, fault.until))
         else:
             edges = None if fault.links is None else frozenset(_directed(fault, network, where))
@@ -237,11 +238,11 @@ def _merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     return merged
 
 
-def _cut_edges(fault: Partition, network: Network, where: str) -> set[Edge]:
-    if fault.groups is None:
+def _cut_edges(fault: Partition, network: Network, rng: random.Random, where: str) -> set[Edge]:
+    if fault.links is not None:
         return _directed(fault, network, where)
     group_of: dict[str, int] = {}
-    for number, group in enumerate(fault.groups):
+    for number, group in enumerate(fault.groups or _islands(fault, network, rng, where)):
         for name in group:
             _known(name, network, f"{where}.groups[{number}]")
             if name in group_of:
@@ -258,6 +259,15 @@ def _cut_edges(fault: Partition, network: Network, where: str) -> set[Edge]:
     }
     # One way: the first group can still reach the others, but hears nothing from them.
     return {(a, b) for a, b in cut if group_of[b] == 0} if fault.one_way else cut
+
+
+def _islands(fault: Partition, network: Network, rng: random.Random, where: str) -> list[list[str]]:
+    """The brokers, dealt out at random to so many groups."""
+    count, brokers = fault.islands or 2, len(network.brokers)
+    if count > brokers:
+        raise ScenarioError(f"{where}.islands", f"{count} islands, but only {brokers} brokers")
+    mixed = rng.sample(network.brokers, brokers)
+    return [sorted(mixed[first::count]) for first in range(count)]
 
 
 def _directed(fault: Timed, network: Network, where: str) -> set[Edge]:

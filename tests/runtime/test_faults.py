@@ -249,6 +249,16 @@ def test_a_partition_can_be_a_list_of_links() -> None:
     assert numbers(sim, "b", "c") == numbers(sim, "a", "c") == list(range(20))
 
 
+def test_islands_are_drawn_from_the_seed_and_cut_off_from_each_other() -> None:
+    network = ring(*"abcdefgh")
+    cuts = [plan(network, {"kind": "partition", "islands": 2, "until": 9}, seed=seed).cuts for seed in (1, 1, 2)]
+    assert cuts[0] == cuts[1] != cuts[2]
+    island = networkx.Graph(network.graph())
+    island.remove_edges_from(cuts[0])
+    assert not networkx.is_connected(island)
+    assert "9 islands, but only 8 brokers" in refusal(network, {"kind": "partition", "islands": 9})
+
+
 @pytest.mark.parametrize("where", [{"links": [["b", "a"]]}, {"groups": [["a"], ["b"]]}])
 def test_a_one_way_partition_lets_one_side_speak_that_hears_nothing(where: dict[str, Any]) -> None:
     # By links: nothing passes from b to a. By groups: the first group hears nothing.
@@ -679,7 +689,7 @@ def test_the_messages_that_are_not_struck_take_as_long_as_without_faults(seed: i
         ({"kind": "drop", "links": [["x", "a"]]}, "faults[0].links[0]: node x is not in [network]"),
         ({"kind": "partition", "groups": [["a"], ["x"]]}, "faults[0].groups[1]: node x is not in [network]"),
         ({"kind": "partition", "groups": [["a"], ["a", "b"]]}, "faults[0].groups[1]: node a is in two groups"),
-        ({"kind": "partition"}, "write either groups = [[...], [...]] or links = [[...], ...]"),
+        ({"kind": "partition"}, "write one of groups = [[...], [...]], links = [[...], ...] and islands = how many"),
         ({"kind": "crash", "nodes": ["b", "x"], "at": 1}, "faults[0].nodes[1]: node x is not in [network]"),
         ({"kind": "crash", "count": 9, "at": 1}, "faults[0].count: 9 crashes, but only 3 nodes"),
         ({"kind": "crash", "at": 1}, "write either nodes = [...] or count = how many at random"),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+import msgpack
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from runtime.batches import decode_batch, encode_batch
 from runtime.errors import DecodeError
+from runtime.hosts import pickled, unpickled
 from runtime.links import COUNT_BITS
 from runtime.message import message
 from runtime.partition import crossing, partition
@@ -21,10 +23,50 @@ from runtime.scenario import check
 from runtime.share import Share, Step
 from runtime.simulator import Simulator
 from runtime.tally import Tally, total
-from tests.runtime.ray_cases import RayCase, ray_cases
+from tests.protocols.coverage_cases import Case
 
 ONE_EACH = 1000
 CUTS = (1, 2, 3, 7, ONE_EACH)
+
+
+@dataclass(frozen=True)
+class RayCase(Case):
+    """Coverage's cases with a client, on links with a bandwidth and nodes that take their time."""
+
+    bandwidth: float | None = None
+    service: bool = False
+
+    def scenario(self) -> dict[str, Any]:
+        rng = random.Random(self.seed)
+        data = super().scenario()
+        if self.bandwidth is not None:
+            data["network"]["bandwidth"] = self.bandwidth
+        if self.service:
+            data["network"]["service"] = f"uniform(0.01, {rng.uniform(0.02, 0.5)})"
+        data["storage"] |= {
+            "clients": {"c1": "n1"},
+            "publications": [{"at": rng.uniform(1, 20), "client": "c1", "topic": "a", "content": {"price": 3}}],
+            "requests": [{"at": rng.uniform(20, 60), "client": "c1", "topic": topic} for topic in ("a", "b", "a")],
+        }
+        return data | {"limits": {"events": 300_000}}
+
+
+def ray_cases(most_brokers: int) -> st.SearchStrategy[RayCase]:
+    few = st.integers(0, 2)
+    return st.builds(
+        RayCase,
+        brokers=st.integers(1, most_brokers),
+        stores=st.integers(1, 4),
+        seed=st.integers(0, 2**32),
+        orders=st.integers(0, 5),
+        crashes=few,
+        deaths=few,
+        lossy=st.booleans(),
+        partitions=st.integers(0, 1),
+        reliable=st.booleans(),
+        bandwidth=st.sampled_from([None, 100.0, 1000.0]),
+        service=st.booleans(),
+    )
 
 
 @dataclass
@@ -69,9 +111,9 @@ class Shares:
 
     def _move(self) -> None:
         for number, old in enumerate(self.shares):
-            kept = pickle.dumps(old.state())
+            kept = pickled(old.state())
             self.shares[number] = self.build(number)
-            self.shares[number].restore(pickle.loads(kept))
+            self.shares[number].restore(unpickled(kept))
 
 
 def whole(data: dict[str, Any], until: float = inf) -> Tally:
@@ -174,10 +216,17 @@ def test_a_damaged_batch_is_refused_or_read_but_never_another_error(sent: Any, d
     place = data.draw(st.integers(0, len(wire) - 1))
     wire[place] = data.draw(st.integers(0, 255))
     wire = wire[: data.draw(st.integers(0, len(wire)))]
-    try:
+    with suppress(DecodeError):
         list(decode_batch(bytes(wire)))
-    except DecodeError:
-        pass
+
+
+def test_columns_that_do_not_fit_together_are_refused() -> None:
+    one, two = ([(float(key), key, None, Parcel("x" * key)) for key in range(n)] for n in (1, 2))
+    columns = [list(msgpack.unpackb(encode_batch(sent))) for sent in (one, two)]
+    for place in range(5):
+        mixed = columns[1][:place] + [columns[0][place]] + columns[1][place + 1 :]
+        with pytest.raises(DecodeError):
+            list(decode_batch(msgpack.packb(mixed)))
 
 
 def graph(nodes: int, links: int, seed: int) -> dict[str, tuple[str, ...]]:
@@ -218,4 +267,4 @@ def test_fewer_links_cross_than_if_cut_by_name(count: int) -> None:
     neighbours = graph(600, 1200, 1)
     names = sorted(neighbours)
     by_name = [names[number * 600 // count : (number + 1) * 600 // count] for number in range(count)]
-    assert crossing(neighbours, partition(neighbours, count)) < 0.7 * crossing(neighbours, by_name)
+    assert crossing(neighbours, partition(neighbours, count)) < 0.85 * crossing(neighbours, by_name)
