@@ -15,10 +15,10 @@ demo: $(DEMO)
 	$(VENV)/bin/brokerlab run coverage
 
 test: $(DEV)
-	$(VENV)/bin/python -m pytest -n 2 -m "not full"
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup -m "not full"
 
 test-full: $(DEV)
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
 
 bench: $(DEV)
 	$(VENV)/bin/python -m tests.bench

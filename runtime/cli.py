@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from runtime.determinism import Difference, differs
-from runtime.errors import OutputError, ScenarioError
+from runtime.errors import OutputError, ReplayError, ScenarioError
 from runtime.interrupt import interruptible
 from runtime.progress import Progress, Seen
+from runtime.replay import replay
 from runtime.run import Outcome, simulate
 from runtime.rundir import as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
@@ -57,7 +58,7 @@ class Verbs(click.Group):
             asked = problem.ctx.command_path if problem.ctx else "brokerlab"
             complain(f"{problem.format_message()} (see {asked} --help)")
             return BAD_INPUT
-        except (ScenarioError, OutputError) as problem:
+        except (ScenarioError, OutputError, ReplayError) as problem:
             blame(problem)
             return BAD_INPUT
         except (click.Abort, KeyboardInterrupt):
@@ -78,6 +79,7 @@ def main() -> None:
     brokerlab run coverage                   run a shipped scenario
     brokerlab run my.toml --out runs/first   run your own, and keep what it shows
     brokerlab run coverage --on ray          the same as Ray actors
+    brokerlab replay runs/first              run it again as it was recorded (with --trace)
     brokerlab sweep coverage --quick         many runs, aggregated, drawn and judged
 
     Exit codes: 0 fine, 1 the run failed or a property is violated, 2 bad input, 3 undecided (a limit was
@@ -162,7 +164,7 @@ def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
     brokerlab run coverage --on ray --agents-per-actor 1   every broker and store its own actor
     brokerlab run coverage --on ray --clock free --time-scale 0.001 --out runs/free
 
-    A free run is as asynchronous as the machines are. With --out it is recorded, and its trace.msgpack can be run
+    A free run is as asynchronous as the machines are. With --out it is recorded: brokerlab replay DIR runs it
     again on the simulator.
 
     DIR holds scenario.toml, summary.json, events/*.parquet and a README.md that says how to run it again.
@@ -258,6 +260,28 @@ def _exit_code(wish: Wish, outcome: Outcome, difference: Difference | None) -> i
 def _say_how_to_repeat(wish: Wish, scenario: Scenario) -> None:
     check = " --check-determinism" if wish.check else ""
     click.echo(f"to repeat it: {wish.command(scenario)}{check}", err=True)
+
+
+@main.command("replay")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
+def again(folder: Path, json: bool) -> int:
+    """Run what DIR keeps once more on the simulator, every event as it was recorded.
+
+    DIR is from `brokerlab run ... --out DIR --trace`, or from a free run on Ray, which is always recorded. The
+    exit code is 0 if the fingerprint is the same as then.
+    """
+    outcome, then = replay(folder)
+    now = outcome.summary()
+    same = now["fingerprint"] == then["fingerprint"]
+    if json:
+        say(as_json(now | {"fingerprint_then": then["fingerprint"], "same": same}))
+    else:
+        show(outcome, f"see {folder / 'summary.json'}")
+        say("the same run: its fingerprint is the one of then\n" if same else "")
+    if not same:
+        complain(f"not the same run: the fingerprint was {then['fingerprint']} and is now {now['fingerprint']}")
+    return FINE if same else FAILED
 
 
 @main.command("list")

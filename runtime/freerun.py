@@ -1,7 +1,8 @@
 """Free-running on Ray: real time, real asynchrony. Each host runs at its own pace, and order is what it happens to be.
 
 Virtual time follows the real one at `scale` real seconds for a virtual one. A message that comes later than its
-link's delay says arrives when it comes. The driver carries the batches, each host's next call with all that came
+link's delay says arrives when it comes. At scale 0 there is no clock: hosts run as fast as they can, but none runs
+farther ahead of the slowest than messages take, or every timer would ring before any answer could come. The driver carries the batches, each host's next call with all that came
 meanwhile; so it knows of everything on its way, and the run is quiet exactly when every host has answered, none has
 anything to do and no batch is left.
 
@@ -30,6 +31,9 @@ from runtime.scenario import Scenario
 from runtime.share import Step
 from runtime.tally import Tally, total
 from runtime.trace import Trace
+
+LEAD = 2.0
+"""At scale 0, how many mean delays a host may be ahead of the slowest."""
 
 MOST_AT_ONCE = 20_000
 PATIENCE_S = 0.5
@@ -69,6 +73,7 @@ class FreeRun:
         self.progress = progress
         actors = start_hosts(Kit.of(scenario, count), count, lambda ready: progress(Seen(0.0, 0, 0, 0, ready)))
         self.runners = [Runner(number, actor) for number, actor in enumerate(actors)]
+        self.lead = LEAD * max(scenario.network.default.delay.mean, scenario.network.access_delay.mean)
         self.lost: list[str] = []
         self.origin = 0.0
 
@@ -126,24 +131,41 @@ class FreeRun:
         """Call every host that has something to do; how long until the next one has."""
         soonest = inf
         most = self.scenario.limits.events
+        horizon = self._horizon()
         room = most - sum(runner.step.handled for runner in self.alive() if runner.step is not None)
         for runner in self.alive():
             if runner.answer is not None or runner.step is None:
                 continue
-            wait = self._wait(runner.step.due)
+            wait = self._wait(runner.step.due, horizon)
             if runner.inbox or runner.nudged or (wait <= 0 and room > 0):
                 # A host that is at work for long hears neither the others nor Ctrl-C.
                 mine = runner.step.handled + min(max(room, 0), MOST_AT_ONCE)
-                runner.answer = runner.actor.pump.remote(runner.inbox, self.scenario.time_limit, mine)
+                runner.answer = runner.actor.pump.remote(runner.inbox, horizon, mine)
                 runner.inbox = []
                 runner.nudged = False
             else:
                 soonest = min(soonest, wait)
         return soonest
 
-    def _wait(self, due: float | None) -> float:
+    def _horizon(self) -> float:
+        """The virtual time up to which hosts may run."""
+        limit = self.scenario.time_limit
+        if self.scale:
+            return limit
+        return min([limit, *(self._passed(runner) + self.lead for runner in self.alive())])
+
+    @staticmethod
+    def _passed(runner: Runner) -> float:
+        """Up to when nothing will happen any more at this host, as far as the driver knows."""
+        if runner.step is None:
+            return 0.0
+        if runner.answer is not None or runner.inbox:
+            return runner.step.now
+        return inf if runner.step.due is None else runner.step.due
+
+    def _wait(self, due: float | None, horizon: float) -> float:
         """Real seconds until this virtual time."""
-        if due is None or due > self.scenario.time_limit:
+        if due is None or due > horizon:
             return inf
         return self.origin + due * self.scale - time.time()
 

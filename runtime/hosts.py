@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +98,14 @@ class Host:
         self.scale = scale
         return self.share.begin()
 
-    def clock(self) -> float:
-        """The virtual time by this host's clock."""
-        return max(self.share.now, (time.time() - self.origin) / self.scale) if self.scale else inf
-
     def pump(self, batches: Iterable[bytes], until: float, max_events: float) -> Step:
-        """Take in what came and let everything happen that is due by now."""
+        """Take in what came and let everything happen that is due by now, by this host's clock if it has one."""
         for batch in batches:
             self.share.receive_late(batch)
-        return self.share.catch_up(min(self.clock(), until), max_events)
+        if not self.scale:
+            return self.share.catch_up(until, max_events)
+        clock = min(max(self.share.now, (time.time() - self.origin) / self.scale), until)
+        return self.share.catch_up(clock, max_events, clock)
 
     def lost(self, names: Sequence[str]) -> None:
         """Another host died, and its nodes with it: their neighbours here may notice."""

@@ -23,7 +23,7 @@ from runtime.run import Outcome
 ROWS = 20
 WIDTH = 100  # where standard output is no terminal
 LONGEST = 200
-OWN_FOLDER = str(Path(__file__).parent)
+OWN_FOLDERS = tuple(str(Path(__file__).parent.parent / name) for name in ("runtime", "sweeps"))
 PROTOCOLS = tuple(str(Path(__file__).parent.parent / name) for name in ("agents", "protocols"))
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 COLOURS = {"valid": "green", "violated": "red", "undecided": "yellow"}
@@ -69,7 +69,7 @@ def _is_theirs(filename: str) -> bool:
     """Is this file a protocol's or an agent's, and not our runtime's or a library's?"""
     if filename.startswith(PROTOCOLS):
         return True
-    return not filename.startswith(("<", OWN_FOLDER, *LIBRARIES))
+    return not filename.startswith(("<", *OWN_FOLDERS, *LIBRARIES))
 
 
 def show(outcome: Outcome, rest: str) -> None:

@@ -121,6 +121,7 @@ SWEEP = Sweep(
             where=RAW,
             at_most=2.0,
             unit="s",
+            remark="the bound was set after a look at first runs: it describes, it does not predict",
         ),
         Claim(
             sentence="Reliable links add one acknowledgement to each message.",

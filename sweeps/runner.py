@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ QUIET = {
 CRASHES_FORGIVEN = 3
 IN_FLIGHT_PER_CORE = 8
 SHOWN = 20
+KNOCK_S = 5.0
 
 
 class RayError(BrokerlabError):
@@ -125,6 +127,8 @@ def ray_running(address: str | None = None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    if address is not None:
+        _knock(address)
     before = descendants()
     try:
         ray.init(
@@ -141,6 +145,19 @@ def ray_running(address: str | None = None) -> Iterator[Any]:
             yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself tries for many minutes to reach a cluster that is not there."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    if address in ("auto", "local"):
+        return
+    if not port.isdigit() or not host:
+        raise OutputError(f"--ray-address {address}: write host:port, as in 10.0.0.1:6379")
+    try:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
+    except OSError as problem:
+        raise RayError(f"Ray at {address}: {problem.strerror or problem}; is it running there?") from None
 
 
 def _remote_options() -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +56,8 @@ def spark_running(master: str = "local[*]") -> Iterator[SparkSession]:
     try:
         yield spark
     finally:
-        spark.stop()
+        with warnings.catch_warnings(action="ignore"):  # after Ctrl-C it has much to say
+            spark.stop()
 
 
 def _connected(address: str) -> SparkSession:

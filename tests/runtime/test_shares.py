@@ -224,7 +224,7 @@ def test_columns_that_do_not_fit_together_are_refused() -> None:
     one, two = ([(float(key), key, None, Parcel("x" * key)) for key in range(n)] for n in (1, 2))
     columns = [list(msgpack.unpackb(encode_batch(sent))) for sent in (one, two)]
     for place in range(5):
-        mixed = columns[1][:place] + [columns[0][place]] + columns[1][place + 1 :]
+        mixed = [*columns[1][:place], columns[0][place], *columns[1][place + 1 :]]
         with pytest.raises(DecodeError):
             list(decode_batch(msgpack.packb(mixed)))
 

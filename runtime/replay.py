@@ -1,0 +1,30 @@
+"""Replay: a run that was kept with its trace, once more on the simulator, event by event as it happened."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from runtime.errors import ReplayError
+from runtime.run import Outcome, conclude
+from runtime.scenario import load
+from runtime.simulator import Simulator
+from runtime.trace import Trace
+
+
+def replay(folder: Path) -> tuple[Outcome, dict[str, Any]]:
+    """Run what this folder keeps again, in the recorded order; gives what it shows now and the summary of then."""
+    started = time.perf_counter()
+    try:
+        then: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
+    except (OSError, ValueError) as problem:
+        raise ReplayError(f"{folder} is not a run that was kept with --out: {problem}") from None
+    if not (folder / "trace.msgpack").exists():
+        raise ReplayError(f"{folder} has no trace.msgpack: keep the run with --out DIR --trace")
+    recording = Trace.load(folder / "trace.msgpack").recording()
+    scenario = load(str(folder / "scenario.toml"))
+    sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan, recording)
+    quiescent = sim.run()
+    return conclude(scenario, sim.tally(), sim.alive(), quiescent, False, started), then
