@@ -16,12 +16,25 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from runtime.errors import ClusterError
 from runtime.hosts import Host, Kit
+from runtime.watch import descendants, watched
 
 KNOCK_S = 10.0
 START_S = 60.0
 START_EACH_S = 1.5
 LOOK_UP_S = 0.5
 """How often a wait is interrupted to look for Ctrl-C."""
+ROOT = Path(__file__).parent.parent
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DISABLE_IMPORT_WARNING": "1",
+    "RAY_enable_open_telemetry": "0",
+}
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+SETTINGS = bytes([4])
+"""Ray speaks gRPC: HTTP/2, where both sides begin with a frame of settings, type 4."""
+
 PACKAGES = ("agents", "protocols", "runtime", "sweeps")
 
 
@@ -32,9 +45,6 @@ def cluster(address: str | None = None) -> Iterator[None]:
         yield
         return
     address = address or os.environ.get("RAY_ADDRESS")  # a submitted job is told where it runs
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     if address is None:
         # "local": else Ray takes part in any cluster that was started on this machine.
@@ -42,15 +52,37 @@ def cluster(address: str | None = None) -> Iterator[None]:
     else:
         _knock(address)
         options |= {"address": address, "runtime_env": _luggage()}
-    try:
-        ray.init(**options)
-    except (ConnectionError, RayError, ValueError, RuntimeError, OSError) as problem:
-        where = "here" if address is None else f"at {address}"
-        raise ClusterError(f"no Ray cluster {where}: {_first_line(problem)}") from None
+    before = descendants()
+    # What raylets say of lost workers and machines would go to standard output, where results belong.
+    setattr(ray._private.worker, "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
+    with _environment():
+        try:
+            ray.init(**options)
+        except (ConnectionError, RayError, ValueError, RuntimeError, OSError) as problem:
+            where = "here" if address is None else f"at {address}"
+            raise ClusterError(f"no Ray cluster {where}: {_first_line(problem)}") from None
+        try:
+            with watched(before):
+                yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Ray keeps its chatter to itself, and workers run the code that we run, whatever else is installed."""
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    wanted = {name: value for name, value in QUIET.items() if name not in os.environ} | {"PYTHONPATH": path}
+    kept = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        ray.shutdown()
+        for name, value in kept.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _knock(address: str) -> None:
@@ -63,17 +95,21 @@ def _knock(address: str) -> None:
             f'{address!r} is not an address of a Ray cluster; write "host:6379", "ray://host:10001" or "auto"'
         )
     try:
-        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+        with socket.create_connection((host, int(port)), timeout=KNOCK_S) as line:
+            line.settimeout(KNOCK_S)
+            line.sendall(HELLO)
+            answer = line.recv(9)
     except OSError as problem:
         raise ClusterError(f"no Ray cluster at {address}: {problem.strerror or problem}") from None
+    if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS", "0") == "0":
+        raise ClusterError(f"no Ray cluster at {address}: something else answers there")
 
 
 def _luggage() -> dict[str, Any]:
     """The code that workers elsewhere need; a submitted job has brought its own."""
     if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:
         return {}
-    root = Path(__file__).parent.parent
-    return {"py_modules": [str(root / package) for package in PACKAGES if (root / package).is_dir()]}
+    return {"py_modules": [str(ROOT / package) for package in PACKAGES if (ROOT / package).is_dir()]}
 
 
 def resources() -> dict[str, float]:

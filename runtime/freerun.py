@@ -104,7 +104,7 @@ class FreeRun:
 
     def _quiet(self) -> bool:
         """Nobody is at work, nobody has anything left to do, nothing is on its way."""
-        return all(
+        return bool(self.alive()) and all(
             runner.answer is None
             and not runner.inbox
             and not runner.nudged

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from runtime.errors import BrokerlabError, OutputError
-from sweeps.grid import CODE, ROOT, Cell
+import ray
+
+from runtime.cluster import cluster, cpus
+from runtime.errors import OutputError
+from sweeps.grid import Cell
 from sweeps.progress import CellsProgress
 from sweeps.store import Store
-from sweeps.watch import descendants, watched
 from sweeps.work import Ended, failures, forget_failure, remember_failure, work
 
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_enable_metrics_collection": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-    "RAY_enable_open_telemetry": "0",
-}
 CRASHES_FORGIVEN = 3
 IN_FLIGHT_PER_CORE = 8
 SHOWN = 20
-KNOCK_S = 5.0
-
-
-class RayError(BrokerlabError):
-    """Ray cannot be started or reached."""
 
 
 @dataclass
@@ -65,8 +53,8 @@ def run_cells(cells: Sequence[Cell], store: Store, retry_failed: bool = False, r
             progress.say(f"failed before: {why['cell']}: {why['error']} (again with --retry-failed)")
         if todo:
             # Ray has words for standard output about workers that die; they would spoil --json.
-            with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), ray_running(ray_address) as ray:
-                for cell, ended in _ended(ray, todo, store.folder.resolve()):
+            with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), cluster(ray_address):
+                for cell, ended in _ended(todo, store.folder.resolve()):
                     _note(cell, ended, store, ran, progress)
     return ran
 
@@ -89,10 +77,10 @@ def _note(cell: Cell, ended: Ended, store: Store, ran: Ran, progress: CellsProgr
     progress.ended(not ended.error)
 
 
-def _ended(ray: Any, todo: Sequence[Cell], folder: Path) -> Iterator[tuple[Cell, Ended]]:
+def _ended(todo: Sequence[Cell], folder: Path) -> Iterator[tuple[Cell, Ended]]:
     """Cells as they end. A task whose worker dies is run again by Ray, a few times."""
-    task = ray.remote(num_cpus=1, max_retries=CRASHES_FORGIVEN)(work)
-    most = IN_FLIGHT_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    task: Any = ray.remote(num_cpus=1, max_retries=CRASHES_FORGIVEN)(work)
+    most = IN_FLIGHT_PER_CORE * cpus()
     waiting = iter(todo)
     running: dict[Any, Cell] = {}
     while True:
@@ -103,64 +91,13 @@ def _ended(ray: Any, todo: Sequence[Cell], folder: Path) -> Iterator[tuple[Cell,
         ready, _ = ray.wait(list(running), num_returns=1)
         for reference in ready:
             cell = running.pop(reference)
-            yield cell, _result(ray, reference, cell)
+            yield cell, _result(reference, cell)
 
 
-def _result(ray: Any, reference: Any, cell: Cell) -> Ended:
+def _result(reference: Any, cell: Cell) -> Ended:
     try:
         ended: Ended = ray.get(reference)
         return ended
     except ray.exceptions.RayError as problem:
         lines = str(problem).strip().splitlines() or [""]
         return Ended(cell.name, error=f"{type(problem).__name__}: {lines[0]}", traceback=str(problem))
-
-
-@contextmanager
-def ray_running(address: str | None = None) -> Iterator[Any]:
-    """Ray with its chatter kept out of ours; one that is already running is used and left running."""
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    # Workers are to run the code that we run, also where another version is installed.
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    import ray
-
-    if ray.is_initialized():
-        yield ray
-        return
-    if address is not None:
-        _knock(address)
-    before = descendants()
-    try:
-        ray.init(
-            address=address or "local",
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **(_remote_options() if address else {"include_dashboard": False}),
-        )
-    except (ConnectionError, RuntimeError, ValueError) as problem:
-        lines = str(problem).strip().splitlines() or [""]
-        raise RayError(f"Ray at {address or 'this machine'}: {lines[0]}") from problem
-    try:
-        with watched(before):
-            yield ray
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Ray itself tries for many minutes to reach a cluster that is not there."""
-    host, _, port = address.rpartition("//")[2].rpartition(":")
-    if address in ("auto", "local"):
-        return
-    if not port.isdigit() or not host:
-        raise OutputError(f"--ray-address {address}: write host:port, as in 10.0.0.1:6379")
-    try:
-        socket.create_connection((host, int(port)), KNOCK_S).close()
-    except OSError as problem:
-        raise RayError(f"Ray at {address}: {problem.strerror or problem}; is it running there?") from None
-
-
-def _remote_options() -> Mapping[str, Any]:
-    """Another machine may not have this checkout: the code travels along."""
-    packages = (*CODE, "sweeps")
-    return {"runtime_env": {"py_modules": [str(ROOT / package) for package in packages]}}

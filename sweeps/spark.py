@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -40,6 +41,9 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %m%n
 """
 
+PATIENCE_S = 8.0
+"""So long a master or server may take to answer the door. Spark itself would knock for minutes, silently."""
+
 
 class SparkError(BrokerlabError):
     """Spark cannot be started or reached."""
@@ -61,20 +65,52 @@ def spark_running(master: str = "local[*]") -> Iterator[SparkSession]:
 
 
 def _connected(address: str) -> SparkSession:
+    shown = address.partition("/;")[0]  # what follows may be a token
     try:
-        builder: SparkSession.Builder = SparkSession.builder.remote(address)
-        spark = builder.getOrCreate()
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # on pandas, which we never ask for
+            _knock_at_server(address)
+            builder: SparkSession.Builder = SparkSession.builder.remote(address)
+            spark = builder.getOrCreate()
         for key, value in SETTINGS.items():
             if spark.conf.isModifiable(key):
                 spark.conf.set(key, value)
         return spark
     except ImportError as problem:
         raise SparkError(f"Spark Connect needs more packages: pip install 'pyspark[connect]' ({problem})") from problem
+    except TimeoutError as problem:
+        raise SparkError(f"Spark at {shown}: no Spark Connect server answers there") from problem
     except Exception as problem:
-        raise SparkError(f"Spark at {address}: {_first_line(problem)}") from problem
+        raise SparkError(f"Spark at {shown}: {_first_line(problem)}") from problem
+
+
+def _knock_at_server(address: str) -> None:
+    """Over gRPC itself, which may go through a proxy or TLS."""
+    import grpc
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    with DefaultChannelBuilder(address).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=PATIENCE_S)
+        except grpc.FutureTimeoutError:
+            raise TimeoutError from None
+
+
+def _knock_at_master(master: str) -> None:
+    """One of several masters is enough: spark://a:7077,b:7077."""
+    problem: OSError | ValueError = ValueError("write spark://host:7077")
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S).close()
+            return
+        except (OSError, ValueError) as refused:
+            problem = refused if isinstance(refused, OSError) else problem
+    raise SparkError(f"Spark at {master}: no master answers there ({problem})") from problem
 
 
 def _started(master: str) -> SparkSession:
+    if master.startswith("spark://"):
+        _knock_at_master(master)
     provide_java()
     # Executors of a local cluster run the Python that we run.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -127,5 +163,7 @@ def _silent_launch() -> Iterator[None]:
 
 
 def _first_line(problem: Exception) -> str:
-    lines = str(problem).strip().splitlines() or [type(problem).__name__]
+    # Of a failure in Java the first line only says that there was one.
+    words = str(getattr(problem, "java_exception", problem))
+    lines = words.strip().splitlines() or [type(problem).__name__]
     return lines[0]

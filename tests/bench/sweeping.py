@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import ray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.table import Table
 
+from runtime.cluster import cluster
 from runtime.run import simulate
 from runtime.scenario import check
 from sweeps.grid import Cell, cells_of
 from sweeps.load import Found
-from sweeps.runner import ray_running, run_cells
+from sweeps.runner import run_cells
 from sweeps.spark import spark_running
 from sweeps.store import Store
 from sweeps.sweep import Measure, Parameter, Sweep
@@ -89,7 +91,7 @@ def sweep_cost() -> SweepCost:
         store = Store(folder / "out")
         store.open()
         started = time.perf_counter()
-        with ray_running() as ray, redirect_stderr(io.StringIO()):
+        with cluster(), redirect_stderr(io.StringIO()):
             ray.get(ray.remote(lambda: None).remote())
             ray_start_s = time.perf_counter() - started
             sweep_s = _timed(lambda: run_cells(cells, store))

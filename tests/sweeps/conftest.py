@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from runtime.cli import Verbs
+from runtime.cluster import cluster
 from sweeps.command import sweep
-from sweeps.runner import ray_running
 from sweeps.spark import spark_running
 from sweeps.store import Store
 
@@ -22,9 +22,9 @@ EXAMPLE = Path(__file__).parent / "example"
 
 
 @pytest.fixture(scope="session")
-def ray() -> Iterator[Any]:
-    with ray_running() as running:
-        yield running
+def ray() -> Iterator[None]:
+    with cluster():
+        yield
 
 
 @pytest.fixture(scope="session")
