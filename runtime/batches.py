@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgpack
 
@@ -17,13 +17,8 @@ from runtime.links import COUNT_BITS, COUNT_MASK
 from runtime.message import pack, revive
 
 
-class Arrival(NamedTuple):
-    """A message on its way to another actor: `place` ranks its (target, source), `number` its sender's count."""
-
-    arrival: float
-    place: int
-    number: int
-    message: Any
+Arrival = tuple[float, int, int, Any]
+"""A message on its way to another actor: when, the rank of its (target, source), its sender's count, and itself."""
 
 
 def encode_batch(entries: Sequence[tuple[float, int, Any, Any]]) -> bytes:
@@ -52,7 +47,7 @@ def decode_batch(wire: bytes) -> Iterator[Arrival]:
         messages = [revive(message) for message in columns[4]]
         if not len(arrivals) == len(places) == len(numbers) == len(which) or max(which, default=-1) >= len(messages):
             raise DecodeError("not a batch: its columns do not fit together")
-        return map(Arrival, arrivals, places, numbers, map(messages.__getitem__, which))
+        return zip(arrivals, places, numbers, map(messages.__getitem__, which), strict=True)
     except DecodeError:
         raise
     except Exception as problem:

@@ -2,9 +2,10 @@
 
 Virtual time follows the real one at `scale` real seconds for a virtual one. A message that comes later than its
 link's delay says arrives when it comes. At scale 0 there is no clock: hosts run as fast as they can, but none runs
-farther ahead of the slowest than messages take, or every timer would ring before any answer could come. The driver carries the batches, each host's next call with all that came
-meanwhile; so it knows of everything on its way, and the run is quiet exactly when every host has answered, none has
-anything to do and no batch is left.
+farther ahead of the slowest than messages take, or every timer would ring before any answer could come.
+
+The driver carries the batches, each host's next call with all that came meanwhile; so it knows of everything on its
+way, and the run is quiet exactly when every host has answered, none has anything to do and no batch is left.
 
 What happened is recorded as the arrival of every message: `Trace.recording()` runs it again in the simulator.
 """

@@ -6,11 +6,12 @@ faults and agents follow from the scenario and its seed, so no live object trave
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from runtime.scenario import Scenario, check
 from runtime.share import Share, Step
 from runtime.tally import Tally
 from runtime.trace import Event, Recorder
+
+
+QUIET_COLLECTOR = 200_000, 50, 100
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Host:
     """One share of the network, as a Ray actor runs it."""
 
     def __init__(self, kit: Kit, number: int) -> None:
+        gc.set_threshold(*QUIET_COLLECTOR)  # also between two steps
         self.scenario = kit.unpack()
         shares = partition(self.scenario.network.neighbours, kit.shares)
         owner = {name: place for place, share in enumerate(shares) for name in share}
@@ -96,7 +101,7 @@ class Host:
         self.recorder = Recorder(self.share)
         self.origin = origin
         self.scale = scale
-        return self.share.begin()
+        return replace(self.share.begin(), due=self.share.due())
 
     def pump(self, batches: Iterable[bytes], until: float, max_events: float) -> Step:
         """Take in what came and let everything happen that is due by now, by this host's clock if it has one."""

@@ -7,7 +7,8 @@ has for them. Whatever order the shares run in, each node sees what it would hav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import heappush
 from math import inf, nextafter
 from typing import Any
 
@@ -59,7 +60,7 @@ class Step:
     """Nothing was left behind the time limit."""
 
     due: float | None = None
-    """When the next event here is due."""
+    """When the next event here is due; only hosts that run free are asked."""
 
 
 class Share(Simulator):
@@ -111,14 +112,17 @@ class Share(Simulator):
         return self._stepped(complete)
 
     def catch_up(self, until: float, max_events: float, clock: float = 0.0) -> Step:
-        """Run everything that is due until this time, in no step with the others. What comes later comes after `clock`."""
+        """Run everything that is due until this time, in no step with the others.
+
+        What comes later arrives after `clock`, too.
+        """
         self.max_events = max_events
         with quiet_collector():
             while (window := self.next_window()) is not None and self.handled < max_events:
                 if not self.run_window(window, until):
                     break
         self.reached = max(self.reached, self.now, clock)
-        return self._stepped(self.next_window() is None)
+        return replace(self._stepped(self.next_window() is None), due=self.due())
 
     def receive_late(self, batch: bytes) -> None:
         """Take in messages that may come after the time at which they were to arrive: then they arrive now."""
@@ -141,8 +145,15 @@ class Share(Simulator):
         return min(times)
 
     def receive(self, batch: bytes) -> None:
+        """Take in messages that come in time; as `put` does, but for many."""
+        windows, links, rate = self.windows, self._links_in, self.rate
         for arrival, place, number, message in decode_batch(batch):
-            self.put(self.windows, (arrival, (place << COUNT_BITS) + number, self.link_at(place), message))
+            link = links[place] if place in links else self.link_at(place)
+            window = int(arrival * rate)
+            if window not in windows:
+                windows[window] = []
+                heappush(self.window_heap, window)
+            windows[window].append((arrival, (place << COUNT_BITS) + number, link, message))
 
     def link_at(self, place: int) -> Link:
         """The link whose events have this rank; only its ends matter once a message is on its way."""
@@ -173,7 +184,6 @@ class Share(Simulator):
             batches,
             min(windows, default=None),
             complete,
-            self.due(),
         )
 
     def lookahead(self) -> int:

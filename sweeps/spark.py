@@ -76,7 +76,9 @@ def _connected(address: str) -> SparkSession:
                 spark.conf.set(key, value)
         return spark
     except ImportError as problem:
-        raise SparkError(f"Spark Connect needs more packages: pip install 'pyspark[connect]' ({problem})") from problem
+        raise SparkError(
+            f"Spark Connect needs more packages: pip install 'pyspark[connect]' ({_first_line(problem)})"
+        ) from problem
     except TimeoutError as problem:
         raise SparkError(f"Spark at {shown}: no Spark Connect server answers there") from problem
     except Exception as problem:

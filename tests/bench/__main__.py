@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tests.bench.flooding import race
 from tests.bench.million import crowd
+from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.parquet import log_cost
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
@@ -38,9 +39,18 @@ def main(quick: bool, file: Path | None) -> None:
     sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
     console.print(sweep_table(sweep))
     console.print(log_read_table(read))
+    ray_scores, ray_aims = ray_race(quick)
+    console.print(ray_table(ray_scores))
+    console.print(ray_aims_table(ray_aims))
     if file is not None:
         file.write_text(
-            json.dumps(as_json(scores, many, cost) | {"sweep": asdict(sweep), "spark": asdict(read)}, indent=2) + "\n"
+            json.dumps(
+                as_json(scores, many, cost)
+                | {"sweep": asdict(sweep), "spark": asdict(read)}
+                | ray_as_json(ray_scores, ray_aims),
+                indent=2,
+            )
+            + "\n"
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -283,6 +283,13 @@ def ray_aims_table(aims: Sequence[RayAim]) -> Table:
     for aim in aims:
         table.add_row(aim.what, f"{aim.factor:.1f} x", f"{aim.reached:.2f} x", "met" if aim.met else "not met")
     return table
+
+
+def ray_as_json(scores: Sequence[RayScore], aims: Sequence[RayAim]) -> dict[str, Any]:
+    return {
+        "ray": [asdict(score) | {"messages_per_s": score.messages_per_s} for score in scores],
+        "ray_aims": [asdict(aim) | {"met": aim.met} for aim in aims],
+    }
 
 
 @click.command()
