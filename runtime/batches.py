@@ -16,7 +16,6 @@ from runtime.errors import DecodeError
 from runtime.links import COUNT_BITS, COUNT_MASK
 from runtime.message import pack, revive
 
-
 Arrival = tuple[float, int, int, Any]
 """A message on its way to another actor: when, the rank of its (target, source), its sender's count, and itself."""
 

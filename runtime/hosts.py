@@ -23,7 +23,6 @@ from runtime.share import Share, Step
 from runtime.tally import Tally
 from runtime.trace import Event, Recorder
 
-
 QUIET_COLLECTOR = 200_000, 50, 100
 
 

@@ -161,7 +161,9 @@ def test_a_host_that_dies_again_and_again_ends_the_run(here: None, monkeypatch: 
 
 
 @pytest.mark.full
-def test_a_lost_machine_is_replaced_and_nothing_changes(alone: None, undisturbed: dict[str, Any]) -> None:
+def test_a_lost_machine_is_replaced_and_nothing_changes(
+    alone: None, undisturbed: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
     machines = Cluster(initialize_head=True, connect=False, head_node_args={"num_cpus": 0, "include_dashboard": False})
     try:
         others = [machines.add_node(num_cpus=1) for _ in range(2)]
@@ -171,6 +173,7 @@ def test_a_lost_machine_is_replaced_and_nothing_changes(alone: None, undisturbed
     finally:
         ray.shutdown()
         machines.shutdown()
+    assert "raylet" not in capfd.readouterr().out  # where results go
 
 
 def _lose_a_machine(machines: Cluster, doomed: Any, undisturbed: dict[str, Any]) -> None:
