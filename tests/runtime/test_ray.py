@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -265,7 +266,8 @@ def test_ctrl_c_ends_the_run_and_all_that_it_started(tmp_path: Path) -> None:
     path = scenario(tmp_path, "ticks.py:Ticks", TICKS)
     process = run_apart(mark, "run", path, "--on", "ray", "--json", "--clock", "free", "--time-scale", 0)
     assert process.stderr is not None
-    while "events" not in (line := process.stderr.readline()):
+    # While its actors start there is nothing to show yet: wait until something has happened.
+    while re.search(r"[1-9][\d,]* events", line := process.stderr.readline()) is None:
         assert line, "it ended before it was interrupted"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
     asked = time.monotonic()
