@@ -21,16 +21,15 @@ from typing import Any
 import ray
 from ray.exceptions import RayTaskError
 
-from runtime.agent import Agent
 from runtime.cluster import start_hosts
+from runtime.ensemble import Ensemble
 from runtime.errors import ClusterError
-from runtime.hosts import Kit, unpickled
+from runtime.hosts import Kit
 from runtime.lockstep import DEATHS, cause_of
 from runtime.partition import partition
 from runtime.progress import Seen
 from runtime.scenario import Scenario
 from runtime.share import Step
-from runtime.tally import Tally, total
 from runtime.trace import Trace
 
 LEAD = 2.0
@@ -56,7 +55,7 @@ class Runner:
     dead: bool = False
 
 
-class FreeRun:
+class FreeRun(Ensemble):
     """Hosts that run as fast as they can."""
 
     def __init__(
@@ -216,19 +215,9 @@ class FreeRun:
                 raise cause_of(problem) from None
         return found
 
-    def tally(self) -> Tally:
-        return total(self._ask_all("tally"))
-
-    def agents(self) -> dict[str, Agent]:
-        found: dict[str, Agent] = {}
-        for agents in self._ask_all("agents"):
-            found |= unpickled(agents)
-        return dict(sorted(found.items()))
-
     def trace(self) -> Trace:
         events = [event for events in self._ask_all("events") for event in events]
         return Trace(self.scenario.network.shortest_delay, sorted(events))
 
-    def close(self) -> None:
-        for runner in self.runners:
-            ray.kill(runner.actor)
+    def _actors(self) -> list[Any]:
+        return [runner.actor for runner in self.runners]

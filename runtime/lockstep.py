@@ -22,14 +22,13 @@ from ray.exceptions import (
     WorkerCrashedError,
 )
 
-from runtime.agent import Agent
 from runtime.cluster import await_hosts, cpus, start_host, start_hosts
+from runtime.ensemble import Ensemble
 from runtime.errors import BrokerlabError, ClusterError
-from runtime.hosts import Kit, unpickled
+from runtime.hosts import Kit
 from runtime.progress import Seen
 from runtime.scenario import Scenario
 from runtime.share import Step
-from runtime.tally import Tally, total
 
 DEATHS = (RayActorError, NodeDiedError, ObjectLostError, OutOfMemoryError, WorkerCrashedError)
 SNAPSHOT_EVERY_S = 10.0
@@ -50,7 +49,7 @@ class Seat:
     step: Step | None = None
 
 
-class LockStep:
+class LockStep(Ensemble):
     """Hosts that run window by window."""
 
     def __init__(
@@ -190,18 +189,8 @@ class LockStep:
                     raise cause_of(problem) from None
         return found
 
-    def tally(self) -> Tally:
-        return total(self._ask_all("tally"))
-
-    def agents(self) -> dict[str, Agent]:
-        found: dict[str, Agent] = {}
-        for agents in self._ask_all("agents"):
-            found |= unpickled(agents)
-        return dict(sorted(found.items()))
-
-    def close(self) -> None:
-        for seat in self.seats:
-            ray.kill(seat.actor)
+    def _actors(self) -> list[Any]:
+        return [seat.actor for seat in self.seats]
 
 
 def cause_of(problem: RayTaskError) -> Exception:

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pyspark
@@ -26,10 +25,6 @@ HERE = "127.0.0.1"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
-
-has_connect = pytest.mark.skipif(
-    not all(map(find_spec, ("pandas", "grpc", "grpc_status", "zstandard"))), reason="needs pyspark[connect]"
-)
 
 
 def free_port() -> int:
@@ -133,7 +128,6 @@ def test_a_standalone_cluster_gives_the_same_bytes(copy_of_finished: Finished, s
 
 
 @pytest.mark.full
-@has_connect
 def test_spark_connect_gives_the_same_bytes_without_a_java_here(copy_of_finished: Finished, connect: str) -> None:
     wanted = copy_of_finished.csv()
     done = aggregated(copy_of_finished, connect, {"JAVA_HOME": str(copy_of_finished.folder / "no-java")})
@@ -147,7 +141,7 @@ def test_spark_connect_gives_the_same_bytes_without_a_java_here(copy_of_finished
     [
         ("spark://127.0.0.1:1", "no master answers there"),
         ("spark://127.0.0.1", "write spark://host:7077"),
-        pytest.param("sc://127.0.0.1:1/;token=secret", "no Spark Connect server answers there", marks=has_connect),
+        pytest.param("sc://127.0.0.1:1/;token=secret", "no Spark Connect server answers there"),
     ],
 )
 def test_a_master_that_is_not_there_is_told_soon_and_in_one_line(
