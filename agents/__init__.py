@@ -2,5 +2,7 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "holistic": "agents.replicas:HolisticSystem",
+    "myopic": "agents.replicas:MyopicSystem",
 }
 """The systems that a scenario can name."""
