@@ -130,11 +130,16 @@ def beneficial(
             reachable = np.isfinite(far)
             worth = float((counted[item] * np.where(reachable, far - np.where(reachable, near, 0), 0)).sum())
             if me not in held:
-                gains.append((worth - replacement_cost * catalogue.sizes[item] * far[me], item))
+                gains.append((_rounded(worth - replacement_cost * catalogue.sizes[item] * far[me]), item))
             elif not guarded or min(others) < me:
-                losses.append((worth, item))
+                losses.append((_rounded(worth), item))
         if found := _steps(gains, sorted(losses), name, problem, placement[name]):
             yield found
+
+
+def _rounded(amount: float) -> float:
+    """Sums in another order differ in the last digits; then they are equal."""
+    return float(f"{amount:.9g}")
 
 
 def _steps(
@@ -144,7 +149,7 @@ def _steps(
     problem: Problem,
     held: Sequence[str],
 ) -> str:
-    """Any of the candidates that tie for the largest gain would do."""
+    """Step 3 to 5; of equal gains or losses the first item by name."""
     catalogue, capacity = problem.catalogue, problem.capacities[name]
     gains = [(gain, item) for gain, item in gains if catalogue.sizes[item] <= capacity + ROOM]
     if not gains:

@@ -22,7 +22,7 @@ class Turns:
     """How the stores take turns: so many tokens, or none at all and a clock of one's own."""
 
     writers: int
-    patience_s: float
+    patience_s: float | None
     period_s: float
     thinking_s: float = 0.0
 

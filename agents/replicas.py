@@ -28,7 +28,7 @@ class ReplicasSettings(ProblemSettings):
 
     writers: Annotated[int, Field(ge=0)] = 1
     period: Positive = 10.0
-    patience: Positive | None = None
+    patience: Positive | Literal["never"] | None = None
     thinking: dict[str, Positive] = Field(default_factory=dict)
     search: Literal["paper", "knapsack"] = "paper"
     replacement_cost: Annotated[float, Field(ge=0)] = 0.0
@@ -53,7 +53,8 @@ class ReplicasSystem(System):
         guarded = settings.writers != 1 if settings.guarded is None else settings.guarded
         self.policy = Policy(settings.replacement_cost, settings.search, guarded)
         # Long enough for a lap in which every store fetches something from some hops away.
-        self._patience = settings.patience or 20 * len(network.brokers) * network.default.delay.mean
+        ample = 20 * len(network.brokers) * network.default.delay.mean
+        self._patience = None if settings.patience == "never" else settings.patience or ample
         most = settings.replacement_limit or max(50, 5 * len(self.problem.catalogue.items))
         self._limits = Limits(settings.same_decision_limit, most)
 
@@ -123,14 +124,17 @@ class ReplicasSystem(System):
     # What should hold
 
     def violations(self, world: World) -> list[str]:
-        held = {name: known.durable.items for name, known in world.protocols(Knowledge).items()}
+        held = _held(world)
         return [
-            *self._misplaced(held),
-            *self._two_at_one_position(world),
+            *self.dangers(world),
             *self._ignorant(world, held),
             *self._not_settled(world, held),
             *self._rises(world),
         ]
+
+    def dangers(self, world: World) -> list[str]:
+        """What must never happen, however the network fares; at quiescence and before."""
+        return [*self._misplaced(_held(world)), *self._two_at_one_position(world)]
 
     def _misplaced(self, held: dict[str, tuple[str, ...]]) -> list[str]:
         problem = self.problem
@@ -204,6 +208,10 @@ class MyopicSystem(ReplicasSystem):
     """Stores that minimise the traffic of their own clients, by messages"""
 
     holistic = False
+
+
+def _held(world: World) -> dict[str, tuple[str, ...]]:
+    return {name: known.durable.items for name, known in world.protocols(Knowledge).items()}
 
 
 def _with_their_own(later: list[tuple[float, Amounts]], first: Amounts) -> list[tuple[float, Amounts]]:

@@ -157,12 +157,11 @@ class Knowledge(Watcher):
 
     @property
     def closed(self) -> bool:
-        """Has every store that somebody calls its neighbour told of its links?"""
+        """Has every store that somebody within reach calls its neighbour told of its links?"""
         if self._closed is None:
-            if self._rewritten:  # who is no longer anybody's neighbour need not tell
-                mentioned = {name for fact in self.links.values() for name in fact.neighbours}
-            else:
-                mentioned = self._mentioned
+            mentioned = self._mentioned
+            if self._rewritten:  # links have gone: who is out of reach need not tell
+                mentioned = {peer for name in self.topology().members for peer in self.links[name].neighbours}
             self._closed = len(mentioned) <= len(self.links) and mentioned <= self.links.keys()
         return self._closed
 

@@ -107,8 +107,14 @@ class Writing(Writer):
     durable: Seen
 
     def __init__(
-        self, knowledge: Knowledge, replacing: Replacing, writers: int, patience_s: float, thinking_s: float = 0.0
+        self,
+        knowledge: Knowledge,
+        replacing: Replacing,
+        writers: int,
+        patience_s: float | None,
+        thinking_s: float = 0.0,
     ) -> None:
+        """Without patience_s nobody ever misses a token: the paper's own assumption."""
         super().__init__()
         self.knowledge = knowledge
         self.replacing = replacing
@@ -391,21 +397,21 @@ class Writing(Writer):
     # Missing the token
 
     def _keep_watch(self, node: Node) -> None:
-        if self._watch is None and not self.at_rest:
+        if self._watch is None and self.patience_s is not None and not self.at_rest:
             self._last_sign = node.now
-            self._watch = node.after(self._patience(node), Missed())
+            self._watch = node.after(self._patience(node, self.patience_s), Missed())
 
-    def _patience(self, node: Node) -> float:
+    def _patience(self, node: Node, first_s: float) -> float:
         """Doubled with every epoch, so that one day it is long enough; the first names are the first to lose it."""
         members = self.knowledge.topology().members if self.knowledge.links else (node.id,)
-        return self.patience_s * 2.0 ** min(self.epoch[0], 16) * (1 + members.index(node.id) / len(members))
+        return first_s * 2.0 ** min(self.epoch[0], 16) * (1 + members.index(node.id) / len(members))
 
     @on(Missed)
     def missed(self, node: Node, sender: str, timer: Missed) -> None:
         self._watch = None
-        if self.stopped or self.at_rest:
+        if self.patience_s is None or self.at_rest:
             return
-        left = self._last_sign + self._patience(node) - node.now
+        left = self._last_sign + self._patience(node, self.patience_s) - node.now
         if left > 0:
             self._watch = node.after(left, Missed())
         else:
