@@ -44,7 +44,9 @@ class ReplicasSystem(System):
     holistic: ClassVar[bool]
     headings: ClassVar = {"placement": ("store", "items")}
 
-    def __init__(self, settings: ReplicasSettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
+    def __init__(
+        self, settings: ReplicasSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
+    ) -> None:
         super().__init__(settings, network, seed, layer)
         self.problem = Problem(settings, network.brokers, seed)
         for name in settings.thinking:

@@ -1,4 +1,8 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "replicas": "sweeps.replicas:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""

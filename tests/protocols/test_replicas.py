@@ -265,7 +265,9 @@ def test_a_myopic_decision_is_the_same_whatever_the_others_want(case: Case, othe
 
 def _first_change(data: dict[str, Any], store: str) -> Any:
     rows = simulate(check(data)).tally.events.rows("replacement")
-    return next(((row["items_out"], row["items_in"]) for row in rows if row["position"] == 1 and row["node"] == store), None)
+    return next(
+        ((row["items_out"], row["items_in"]) for row in rows if row["position"] == 1 and row["node"] == store), None
+    )
 
 
 # Distances that are kept up to date

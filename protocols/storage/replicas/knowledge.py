@@ -104,9 +104,7 @@ class Knowledge(Watcher):
         durable.items = tuple(sorted(items))
         durable.epoch = epoch
         durable.holding += 1
-        told = Holding(
-            node.id, durable.holding, *epoch, token, position, durable.items, digest(node.id, durable.items)
-        )
+        told = Holding(node.id, durable.holding, *epoch, token, position, durable.items, digest(node.id, durable.items))
         self._learn(node, told)
 
     def introduce(self, node: Node, peer: str) -> None:
