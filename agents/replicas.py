@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -154,7 +153,8 @@ class ReplicasSystem(System):
     def _two_at_one_position(self, world: World) -> list[str]:
         if self.settings.writers == 0:
             return []
-        found, seen = [], {}
+        found: list[str] = []
+        seen: dict[tuple[Any, ...], str] = {}
         for row in self._rows(world):
             position = (row["epoch"], row["claimer"], row["token"], row["position"])
             if position in seen:

@@ -89,7 +89,7 @@ def test_every_change_is_the_one_that_the_sequential_algorithm_makes(case: Case)
     reference = by_hand(case)
     system = check(case.scenario()).system
     assert isinstance(system, ReplicasSystem)
-    scenario, world, quiet = case.run()
+    _scenario, world, quiet = case.run()
     assert quiet
     changes = sorted(world.events.rows("replacement"), key=lambda row: row["position"])
     made = [
@@ -120,7 +120,7 @@ def test_the_best_content_of_each_storage_is_an_equilibrium_too(case: Case) -> N
 def test_the_knapsack_never_ends_with_a_replacement_that_the_papers_rule_would_make() -> None:
     for seed in range(10):
         case = Case(stores=8, items=6, seed=seed, search="knapsack")
-        scenario, world, _ = case.run()
+        _scenario, world, _ = case.run()
         paper = Case(stores=8, items=6, seed=seed)
         judge = check(paper.scenario()).system
         assert judge.violations(world) == []

@@ -23,7 +23,7 @@ from runtime.agent import Node, on
 
 _weights: Shared[tuple[int, int, str], Amounts] = Shared(limit=16)
 _views: Shared[tuple[int, int, int, str], View] = Shared(limit=48)
-_latest_views: Shared[tuple[int, str], View] = Shared(limit=16)
+_latest_views: Shared[tuple[int, int, str], View] = Shared(limit=16)
 
 
 @dataclass
