@@ -198,6 +198,13 @@ def test_a_token_that_overtakes_the_flood_waits_for_it() -> None:
 # Many writers
 
 
+@settings(QUICK, max_examples=25)
+@given(cases(schedule="timed"))
+def test_what_a_single_writer_would_reach_is_what_a_single_writer_reaches(case: Case) -> None:
+    alone = outcome(case).results["ont"]
+    assert outcome(replace(case, writers=2)).results["ont_single_writer"] == pytest.approx(alone)
+
+
 @QUICK
 @given(cases(), st.sampled_from([0, 2, 3, 12]))
 def test_with_many_writers_no_item_is_ever_lost_and_rest_means_equilibrium(case: Case, writers: int) -> None:
