@@ -100,8 +100,8 @@ class Problem:
         self.settings = settings
         self.capacities = self._capacities()
         self.catalogue = Catalogue(self._sizes())
-        self._draw = np.random.Generator(np.random.PCG64(stream(seed, "rates").getrandbits(64)))
-        self._factors = self._draw.random((len(self.stores), len(self.catalogue.items)))
+        chance = stream(seed, "rates")
+        self._factors = np.array([[chance.random() for _ in self.catalogue.items] for _ in self.stores])
         first = settings.popularity
         base = self._by_law(first, 0) if first is not None else self._by_hand(settings.rates or {}, None, "rates")
         self.rates_since: list[tuple[float, Amounts]] = [(0.0, base)]
