@@ -59,6 +59,7 @@ class Case:
                 "sizes": sizes,
                 "rates": self._rates(rng, names, items),
                 "writers": self.writers,
+                "period": rng.choice([0.5, 10.0]),
                 "search": self.search,
                 "patience": rng.uniform(30, 200) if self._troubled else "never",
                 "thinking": {rng.choice(names): rng.uniform(100, 1000)} if self.slow else {},
