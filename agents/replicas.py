@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from agents.replica_gap import How, check_size, gap_percent, least_traffic
 from agents.replica_observer import Replaced, Traffic, beneficial, history
 from agents.replica_problem import Positive, Problem, ProblemSettings
 from agents.replica_store import Turns, replica_store
@@ -35,6 +36,7 @@ class ReplicasSettings(ProblemSettings):
     guarded: bool | None = None
     same_decision_limit: Count = 20
     replacement_limit: Count | None = None
+    optimum: How = "none"
 
 
 class ReplicasSystem(System):
@@ -50,6 +52,7 @@ class ReplicasSystem(System):
         for name in settings.thinking:
             if name not in network.brokers:
                 raise ScenarioError(f"storage.thinking.{name}", f"node {name} is not in [network]")
+        check_size(settings.optimum, self.problem)
         guarded = settings.writers != 1 if settings.guarded is None else settings.guarded
         self.policy = Policy(settings.replacement_cost, settings.search, guarded)
         # Long enough for a lap in which every store fetches something from some hops away.
@@ -103,10 +106,14 @@ class ReplicasSystem(System):
         writers = list(world.protocols(Writer).values())
         tokens = [writer for writer in writers if isinstance(writer, Writing)]
         stopped = sorted({writer.stopped for writer in writers} - {""})
+        ont = traffic.total(rates, settings.access_hops)
+        optimum = least_traffic(settings.optimum, problem, world.graph, rates)
         counts = {name: replacing.durable for name, replacing in sorted(world.protocols(Replacing).items())}
         return {
-            "ont": traffic.total(rates, settings.access_hops),
+            "ont": ont,
             "ont_between_stores": traffic.total(rates, 0.0),
+            "optimum": optimum,
+            "gap_percent": gap_percent(ont, optimum),
             "equilibrium": not stopped and all(writer.at_rest for writer in writers),
             "stopped": stopped[0] if stopped else None,
             "settled_at": made[-1].time if made else 0.0,
