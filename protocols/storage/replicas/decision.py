@@ -38,6 +38,9 @@ class Policy:
     search: Literal["paper", "knapsack"] = "paper"
     """The one candidate of step 3, or the best content of the storage there is."""
 
+    load_weight: float = 0.0
+    """How many hops of traffic the storage load is worth (VI); above 0, `load.py` decides."""
+
     guarded: bool = False
     """An item leaves only if a store with a smaller name is known to hold it: then it can never be lost."""
 
@@ -96,14 +99,14 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     held = worth.held.copy()
     free = capacity - float(sizes[held].sum()) + ROOM
     # Step 3. Only the item of largest gain is a candidate.
-    new = _largest(gain, worth.can_come & (sizes <= capacity + ROOM))
+    new = largest(gain, worth.can_come & (sizes <= capacity + ROOM))
     if new is None:
         return None
     # Step 4. Items leave in order of smallest loss until it fits.
     loss = 0.0
     leaving = worth.may_leave.copy()
     while free < sizes[new]:
-        least = _largest(-worth.value, leaving)
+        least = largest(-worth.value, leaving)
         if least is None:
             return None
         leaving[least] = held[least] = False
@@ -117,7 +120,7 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     # Step 6. Fill what is left; what has just left has its loss to gain and need not be fetched.
     gain = np.where(worth.held, worth.value, gain)
     able = (worth.can_come | worth.held) & (gain >= 0)
-    while (filler := _largest(gain, able & ~held & (sizes <= free))) is not None:
+    while (filler := largest(gain, able & ~held & (sizes <= free))) is not None:
         held[filler] = True
         free -= float(sizes[filler])
     return held
@@ -140,7 +143,7 @@ def _best_content(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | Non
     return best if then < now - ROUNDING * abs(now) else None
 
 
-def _largest(amounts: Amounts, among: Chosen) -> int | None:
+def largest(amounts: Amounts, among: Chosen) -> int | None:
     """The place of the largest amount; of those that are equal but for rounding, the first."""
     places = np.flatnonzero(among)
     if not places.size:
