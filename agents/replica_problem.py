@@ -34,9 +34,11 @@ class Zipf:
 def _zipf(text: Any) -> Zipf:
     if isinstance(text, Zipf):
         return text
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        return Zipf(float(text))
     found = re.fullmatch(r"\s*zipf\(\s*(-?\d+(?:\.\d*)?)\s*\)\s*", text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError(f'{text!r} is no popularity; write "zipf(0.7)"')
+        raise ValueError(f'{text!r} is no Zipf law; write "zipf(0.7)", or the exponent alone')
     return Zipf(float(found[1]))
 
 
@@ -80,7 +82,9 @@ class ProblemSettings(Settings):
     @model_validator(mode="after")
     def _one_of_each(self) -> ProblemSettings:
         if (self.sizes is None) == (self.items is None):
-            raise ValueError("write either sizes = { a = 1, ... } or items = { count = 20, sizes = \"zipf(0.3)\", ratio = 2 }")
+            raise ValueError(
+                'write either sizes = { a = 1, ... } or items = { count = 20, sizes = "zipf(0.3)", ratio = 2 }'
+            )
         if (self.rates is None) == (self.popularity is None):
             raise ValueError('write either rates = { n1 = { a = 0.3 }, ... } or popularity = "zipf(0.7)"')
         if self.sizes is not None and not self.sizes:
@@ -198,7 +202,9 @@ def _drawn_placement(
     for item in sorted(sizes, key=lambda name: (-sizes[name], name)):
         with_room = [store for store in free if free[store] + ROOM >= sizes[item]]
         if not with_room:
-            raise ScenarioError("storage.capacity", f"too small: the stores cannot hold every item once ({item} is left)")
+            raise ScenarioError(
+                "storage.capacity", f"too small: the stores cannot hold every item once ({item} is left)"
+            )
         store = rng.choice(with_room)
         placed[store].append(item)
         free[store] -= sizes[item]

@@ -1,4 +1,9 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP", "replicas-optimum": "sweeps.replicas_optimum:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "replicas": "sweeps.replicas:SWEEP",
+    "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""
