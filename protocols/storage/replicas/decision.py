@@ -38,11 +38,11 @@ class Policy:
     search: Literal["paper", "knapsack"] = "paper"
     """The one candidate of step 3, or the best content of the storage there is."""
 
-    load_weight: float = 0.0
-    """How many hops of traffic the storage load is worth (VI); above 0, `load.py` decides."""
-
     guarded: bool = False
     """An item leaves only if a store with a smaller name is known to hold it: then it can never be lost."""
+
+    load_weight: float = 0.0
+    """How many hops of traffic the storage load is worth (VI); above 0, `load.py` decides."""
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,8 @@ class Exchange:
         loads = self.loads + self.shifts[exchanged].sum(axis=0)
         sign = np.where(exchanged, -1.0, 1.0)
         squares = np.einsum("mv,mv->m", self.shifts, self.shifts)
-        return sign * self.traffic + self.scale * (sign * (self.shifts @ loads) + squares / 2)
+        rise: Amounts = sign * self.traffic + self.scale * (sign * (self.shifts @ loads) + squares / 2)
+        return rise
 
 
 def exchanging(view: View, store: int, weights: Amounts, value: Amounts, load_weight: float) -> Exchange:
@@ -86,11 +87,18 @@ def exchanging(view: View, store: int, weights: Amounts, value: Amounts, load_we
 def loads(view: View, weights: Amounts) -> Amounts:
     """L_v of every store."""
     answered = view.servers >= 0
-    return np.bincount(view.servers[answered], weights[answered], len(view.distances))
+    return np.bincount(view.servers[answered], weights[answered], len(view.distances)).astype(np.float64)
+
+
+def balanced(
+    worth: Worth, view: View, store: int, weights: Amounts, sizes: Amounts, capacity: float, load_weight: float
+) -> Chosen | None:
+    """What the store should hold instead of what it holds, or None if nothing better is found."""
+    return choose_balanced(worth, exchanging(view, store, weights, worth.value, load_weight), sizes, capacity)
 
 
 def choose_balanced(worth: Worth, exchange: Exchange, sizes: Amounts, capacity: float) -> Chosen | None:
-    """Steps 3 to 6 with J for T: what the store should hold instead, or None if nothing better is found."""
+    """Steps 3 to 6 with J for T."""
     exchanged = np.zeros_like(worth.held)
     free = capacity - float(sizes[worth.held].sum()) + ROOM
     # Step 3. Only the item of largest gain is a candidate.

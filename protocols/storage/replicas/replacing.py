@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from protocols.storage.replicas.decision import Chosen, Policy, Worth, choose, holistic, myopic, worth
 from protocols.storage.replicas.facts import Epoch
 from protocols.storage.replicas.knowledge import Knowledge
-from protocols.storage.replicas.load import choose_balanced, exchanging
+from protocols.storage.replicas.load import balanced
 from runtime.agent import Node, Protocol, on
 from runtime.message import message, replace
 
@@ -95,8 +95,7 @@ class Replacing(Protocol):
         if not self.policy.load_weight:
             return choose(now, sizes, self.capacity, self.policy.search)
         me = knowledge.topology().index[knowledge.me]
-        exchange = exchanging(knowledge.view(), me, knowledge.weights(), now.value, self.policy.load_weight)
-        return choose_balanced(now, exchange, sizes, self.capacity)
+        return balanced(now, knowledge.view(), me, knowledge.weights(), sizes, self.capacity, self.policy.load_weight)
 
     def _worth(self) -> Worth:
         knowledge = self.knowledge

@@ -37,7 +37,7 @@ class View:
 
     @cached_property
     def servers(self) -> NDArray[np.intp]:
-        """Who answers each store's requests: the nearest replica, of equally near ones the first by name; -1: nobody."""
+        """Who answers a store's requests: the nearest replica, of equally near ones the first by name; nobody is -1."""
         servers = np.full(self.holders.shape, -1, dtype=np.intp)
         for item in np.flatnonzero(self.replicas):
             servers[item] = first_nearest(self.distances, np.flatnonzero(self.holders[item]))
