@@ -115,24 +115,18 @@ def choose_balanced(worth: Worth, exchange: Exchange, sizes: Amounts, capacity: 
         exchanged[least] = True
         free += float(sizes[least])
     # Step 5. The whole replacement, exactly.
-    cost = float(worth.fetching[new])
-    if not exchange.falls(exchanged, cost):
+    if not exchange.falls(exchanged, float(worth.fetching[new])):
         return None
     free -= float(sizes[new])
     # Step 6. Fill what is left, as long as J falls further; what has just left need not be fetched.
+    fetching = np.where(worth.held, 0.0, worth.fetching)
     while True:
-        fetching = np.where(worth.held, 0.0, worth.fetching)
         gain = -exchange.further(exchanged) - fetching
         absent = (worth.held & exchanged) | (worth.can_come & ~exchanged)
         filler = largest(gain, absent & (sizes <= free) & (gain > 0))
         if filler is None:
             break
-        filled = exchanged.copy()
-        filled[filler] = not exchanged[filler]
-        if not exchange.difference(filled) < exchange.difference(exchanged):
-            break
-        exchanged = filled
-        cost += float(fetching[filler])
+        exchanged[filler] = ~exchanged[filler]
         free -= float(sizes[filler])
     held: Chosen = worth.held ^ exchanged
-    return held if exchange.falls(exchanged, cost) else None
+    return held
