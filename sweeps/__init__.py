@@ -3,6 +3,7 @@
 SHIPPED = {
     "coverage": "sweeps.coverage:SWEEP",
     "replicas": "sweeps.replicas:SWEEP",
+    "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
     "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""
