@@ -2,5 +2,6 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "planning": "agents.planning:PlanningSystem",
 }
 """The systems that a scenario can name."""

@@ -38,6 +38,8 @@ class Storing(Watcher):
     withdrawal of old ones. A withdrawn topic is no longer stored, but what was kept stays on disk.
     """
 
+    durable: Held
+
     def __init__(self, home: str, topics: Iterable[str], orders: Sequence[tuple[float, Order]] = ()) -> None:
         self.home = home
         self.initial = tuple(topics)
@@ -61,10 +63,17 @@ class Storing(Watcher):
 
     def advertise(self, node: Node, topics: Iterable[str]) -> None:
         for topic in sorted(topics):
-            self.durable.number += 1
-            self.durable.topics[topic] = self.durable.number
-            node.send(self.home, Subscribe(topic, node.id, self.durable.number))
-            node.send(self.home, Advertise(topic, node.id, self.durable.number, ()))
+            self.announce(node, topic, self.subscribe(node, topic))
+
+    def subscribe(self, node: Node, topic: str) -> int:
+        """Ask for what is published on the topic; gives the number under which this was said."""
+        self.durable.number += 1
+        node.send(self.home, Subscribe(topic, node.id, self.durable.number))
+        return self.durable.number
+
+    def announce(self, node: Node, topic: str, number: int) -> None:
+        self.durable.topics[topic] = number
+        node.send(self.home, Advertise(topic, node.id, number, ()))
 
     def withdraw(self, node: Node, topics: Iterable[str]) -> None:
         for topic in sorted(topics):
