@@ -126,7 +126,8 @@ class PlanningSystem(System):
             if change is not None:
                 popularity = popularity if change.popularity is None else change.popularity
                 locality = locality if change.locality is None else change.locality
-                listed = change.rates
+                zipf = change.popularity is not None or change.locality is not None
+                listed = change.rates if change.rates is not None or zipf else listed
             end = happens[place + 1][0] if place + 1 < len(happens) else settings.until
             if listed is not None:
                 key = "planning.rates" if change is None else f"planning.changes.{name}.rates"

@@ -18,7 +18,10 @@ Exponent = Annotated[float, Field(ge=-10, le=10)]
 
 
 class Change(Settings):
-    """At this time the demand becomes another one; what is left out stays as it was."""
+    """At this time the demand becomes another one; what is left out stays as it was.
+
+    A change of nothing only begins another phase, which is measured apart.
+    """
 
     at: Seconds
     popularity: Exponent | None = None
@@ -29,8 +32,6 @@ class Change(Settings):
     def _says_something(self) -> Self:
         if self.rates is not None and (self.popularity is not None or self.locality is not None):
             raise ValueError("write either rates, or popularity and locality")
-        if self.rates is None and self.popularity is None and self.locality is None:
-            raise ValueError("nothing changes; write popularity, locality or rates")
         return self
 
 

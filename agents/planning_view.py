@@ -118,6 +118,8 @@ def holders_at(installed: Installed, world: World, time: float) -> list[list[int
 def _gap(installed: Installed) -> dict[str, Any]:
     """How far the first assignment is from the best one for the same stores and degrees."""
     planner, plan, demand = installed.planner, installed.plan, installed.periods[0].demand
+    if planner.algorithm == "grd_opt":  # it keeps to no capacity
+        return {}
     best = best_assignment(planner.distance, demand, plan.degrees, plan.stores, planner.capacity)
     least, ours = planner.mean_hops(demand, best), planner.mean_hops(demand, plan.holders)
     return {

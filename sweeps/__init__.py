@@ -1,4 +1,8 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "planning": "sweeps.planning:SWEEP",
+    "planning-change": "sweeps.planning_change:SWEEP",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""
