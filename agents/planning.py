@@ -210,7 +210,7 @@ class PlanningSystem(System):
         if name in self.publishers:
             broker, topic = self.publishers[name]
             publications = [
-                (settings.begin / 2, topic, (("number", number),)) for number in range(1, settings.publications + 1)
+                (at, topic, (("number", number),)) for number, at in enumerate(settings.publication_times(), start=1)
             ]
             return client(broker, publications, layer=layer)
         if name == MANAGER:
@@ -249,7 +249,13 @@ class PlanningSystem(System):
     @cached_property
     def installed(self) -> Installed:
         return Installed(
-            self.names, self.planner, self.plan, self.periods, self.stores, self.settings.publications, MANAGER
+            self.names,
+            self.planner,
+            self.plan,
+            self.periods,
+            self.stores,
+            self.settings.publications,
+            len(self.settings.publication_times()),
         )
 
     def results(self, world: World) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -67,6 +68,7 @@ class PlanningSettings(Settings):
     changes: dict[str, Change] = Field(default_factory=dict)
 
     publications: Annotated[int, Field(ge=1)] = 1
+    publish_every: Span | None = None
     publishing: dict[str, Rate] = Field(default_factory=dict)
 
     begin: Seconds = 1.0
@@ -101,6 +103,12 @@ class PlanningSettings(Settings):
             if not name or name.startswith("$") or len(name.split()) != 1:
                 raise ValueError(f"topics: {name!r} is no name for a topic; write one word that does not start with $")
         return self
+
+    def publication_times(self) -> list[float]:
+        """When a publisher publishes: the first ones before anybody asks."""
+        first = self.begin / 2
+        more = 0 if self.publish_every is None else math.ceil((self.until - first) / self.publish_every) - 1
+        return [first] * self.publications + [first + n * (self.publish_every or 0.0) for n in range(1, more + 1)]
 
     def topic_names(self) -> tuple[str, ...]:
         if isinstance(self.topics, int):

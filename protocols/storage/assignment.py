@@ -91,10 +91,11 @@ def relative_weights(weight: Floats) -> list[int]:
 
 
 def wrr_rounds(relative: Sequence[int], degrees: Sequence[int]) -> list[list[int]]:
-    """How many stores each topic gets in each round."""
+    """How many stores each topic gets in each round; a topic that is alone takes the rest at once, as in 5.5."""
     left, rounds = list(degrees), []
     while any(left):
-        taken = [min(xi, k) for xi, k in zip(relative, left, strict=True)]
+        alone = sum(k > 0 for k in left) == 1
+        taken = left if alone else [min(xi, k) for xi, k in zip(relative, left, strict=True)]
         left = [k - now for k, now in zip(left, taken, strict=True)]
         rounds.append(taken)
     return rounds

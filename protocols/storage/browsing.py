@@ -68,11 +68,20 @@ class Asked:
     responses: int = 0
 
 
+@dataclass
+class Numbered:
+    """How many requests there were; a crash must not make the client use a number again."""
+
+    requests: int = 0
+
+
 class Browsing(Protocol):
     """Stands for all clients of one broker: requests are a Poisson process for each topic, with rate r_i^t.
 
     A request that stays without an answer is sent again: the store that had it may have failed.
     """
+
+    durable: Numbered
 
     def __init__(self, home: str, phases: Sequence[Phase], retry_after_s: float = 10.0) -> None:
         self.home = home
@@ -87,10 +96,12 @@ class Browsing(Protocol):
         """By topic and store: how many requests."""
         self.repeated = 0
         self.checking = False
+        self.durable = Numbered()
 
     def started(self, node: Node) -> None:
         for place, phase in enumerate(self.phases):
-            node.after(phase.begin, PhaseBegins(place))
+            if phase.end > node.now:
+                node.after(max(phase.begin - node.now, 0.0), PhaseBegins(place))
 
     @on(PhaseBegins)
     def begins(self, node: Node, sender: str, news: PhaseBegins) -> None:
@@ -114,7 +125,8 @@ class Browsing(Protocol):
     def ask(self, node: Node, sender: str, now: AskNow) -> None:
         topic = node.rng.choices(self.topics, cum_weights=self.cumulated)[0]
         measured = node.now >= self.phases[self.phase].measured_from
-        number = len(self.asked) + 1
+        self.durable.requests += 1
+        number = self.durable.requests
         self.asked[number] = self.open[number] = Asked(topic, self.phase if measured else None, node.now)
         node.send(self.home, Request(node.id, number, topic, (), ()))
         if not self.checking:
@@ -123,7 +135,9 @@ class Browsing(Protocol):
 
     @on(Response)
     def answered(self, node: Node, sender: str, response: Response) -> None:
-        request = self.asked[response.number]
+        request = self.asked.get(response.number)
+        if request is None:  # asked for before a crash
+            return
         request.responses += 1
         if self.open.pop(response.number, None) is None:
             return

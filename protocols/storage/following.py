@@ -6,8 +6,9 @@ subscribe, fetch all that a nearest holder has, and only then advertise. Where m
 of a tree, nothing that is published meanwhile is missed: the fetch travels behind the subscription, so what passes
 a broker on its way before the subscription reaches the holder before the fetch.
 
-A topic that a plan takes away is withdrawn and forgotten. Requests that still arrive go back to the broker, which
-knows who holds it now. The paper moves topics without saying how.
+A store that returns after a failure does the same, since it does not know what it missed; if nobody has the topic, it
+serves what is on its disk. A topic that a plan takes away is withdrawn and forgotten. Requests that still arrive go
+back to the broker, which knows who holds it now. The paper moves topics without saying how.
 """
 
 from __future__ import annotations
@@ -50,13 +51,18 @@ class FollowerHeld(Held):
     acquiring: dict[str, int] = field(default_factory=dict)
     """Topics that are not complete yet, with the number of the subscription."""
 
+    returning: dict[str, None] = field(default_factory=dict)
+    """Those of them that the store held before it failed."""
+
     published: int = 0
+    history: list[tuple[float, str, bool]] = field(default_factory=list)
+    """For observers: when the store began (True) and ceased (False) to serve which topic."""
 
 
 class Following(Storing):
     """A store that acquires and drops topics as the newest plan says.
 
-    `history` is for observers: when it began (True) and ceased (False) to serve which topic.
+    `outages` is for observers: how often it failed.
     """
 
     durable: FollowerHeld
@@ -73,7 +79,7 @@ class Following(Storing):
         self.managed = managed
         self.patience_s = patience_s
         self.durable = FollowerHeld()
-        self.history: list[tuple[float, str, bool]] = []
+        self.outages = 0
 
     def started(self, node: Node) -> None:
         super().started(node)
@@ -100,14 +106,23 @@ class Following(Storing):
         if self.managed:
             node.send(self.home, Request(node.id, self.durable.listening, PLAN, (), ()))
 
+    def resume(self, node: Node) -> None:
+        for topic in sorted(self.durable.topics):
+            del self.durable.topics[topic]
+            self.durable.returning[topic] = None
+            self.durable.acquiring[topic] = self.durable.number  # catch_up fetches it
+
     def announce(self, node: Node, topic: str, number: int) -> None:
-        self.history.append((node.now, topic, True))
+        self.durable.acquiring.pop(topic, None)
+        self.durable.returning.pop(topic, None)
+        self.durable.history.append((node.now, topic, True))
         super().announce(node, topic, number)
 
     @on(Order)
     def ordered(self, node: Node, sender: str, order: Order) -> None:
         if order.what == "fail":
-            self.history += [(node.now, topic, False) for topic in sorted(self.durable.topics)]
+            self.outages += 1
+            self.durable.history += [(node.now, topic, False) for topic in sorted(self.durable.topics)]
         super().ordered(node, sender, order)
         if order.what == "recover":
             self.catch_up(node)
@@ -140,10 +155,11 @@ class Following(Storing):
         self.tell_if_ready(node)
 
     def drop(self, node: Node, topic: str) -> None:
+        self.durable.returning.pop(topic, None)
         if topic in self.durable.acquiring:
             node.send(self.home, Unsubscribe(topic, node.id, self.durable.acquiring.pop(topic)))
         else:
-            self.history.append((node.now, topic, False))
+            self.durable.history.append((node.now, topic, False))
             self.withdraw(node, [topic])
         self.durable.stored.pop(topic, None)
 
@@ -154,8 +170,12 @@ class Following(Storing):
 
     @on(FetchAgain)
     def overdue(self, node: Node, sender: str, again: FetchAgain) -> None:
-        """The store that was asked may have failed with the fetch in its hands."""
-        if again.topic in self.durable.acquiring and not self.failed and again.attempt < ATTEMPTS:
+        """Nobody has it, or the store that was asked has failed with the fetch in its hands."""
+        if self.failed or again.topic not in self.durable.acquiring:
+            return
+        if again.topic in self.durable.returning:
+            self.complete(node, again.topic)
+        elif again.attempt < ATTEMPTS:
             self.acquire(node, again.topic, again.attempt + 1)
 
     @on(Copy)
@@ -164,8 +184,11 @@ class Following(Storing):
             return
         for publication in copy.publications:
             self.keep(publication)
-        self.announce(node, copy.topic, self.durable.acquiring.pop(copy.topic))
-        node.log("acquired", topic=copy.topic, plan=self.durable.plan)
+        self.complete(node, copy.topic)
+
+    def complete(self, node: Node, topic: str) -> None:
+        self.announce(node, topic, self.durable.acquiring[topic])
+        node.log("acquired", topic=topic, plan=self.durable.plan)
         self.tell_if_ready(node)
 
     def keep(self, publication: Publish) -> None:
@@ -173,7 +196,7 @@ class Following(Storing):
         kept[publication.publisher, publication.number] = publication
 
     def tell_if_ready(self, node: Node) -> None:
-        if not self.durable.acquiring:
+        if self.managed and not self.durable.acquiring:
             self.durable.published += 1
             content = (("plan", self.durable.plan),)
             node.send(self.home, Publish(READY, node.id, self.durable.published, content))

@@ -13,7 +13,7 @@ topics than its capacity. The overlay's topology is known to the manager, as it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -110,8 +110,11 @@ class Office(Held):
     """What a move under way leads to."""
 
     plan: int = 0
-    partial: bool = False
-    """The last move ended before all stores were ready, and some hold more than they should."""
+    waiting: set[str] = field(default_factory=set)
+    """Stores that have not said yet that they hold all that they are to hold."""
+
+    goal: Holders | None = None
+    """The last move ended before all stores were ready: what is left of it, for when they are."""
 
 
 @dataclass
@@ -162,7 +165,6 @@ class Managing(Storing):
         self.heard: set[int] = set()
         self.seen = 0.0
         self.awake = False
-        self.waiting: set[str] = set()
         self.decisions: list[Decision] = []
 
     def recovered(self, node: Node) -> None:
@@ -229,25 +231,31 @@ class Managing(Storing):
         before = self.by_store(self.durable.holders)
         both = tuple(tuple(sorted({*a, *b})) for a, b in zip(self.durable.holders, plan.holders, strict=True))
         after = self.by_store(both)
-        self.durable.final, self.durable.holders = plan, both
-        self.waiting = {store for store, topics in after.items() if {*topics} - {*before.get(store, ())}}
+        self.durable.final, self.durable.holders, self.durable.goal = plan, both, None
+        self.durable.waiting |= {store for store, topics in after.items() if {*topics} - {*before.get(store, ())}}
+        self.durable.waiting &= after.keys()
         self.publish(node, both)
         node.after(self.patience_s, Overdue(self.durable.plan))
-        if not self.waiting:
+        if not self.durable.waiting:
             self.settle(node, plan.holders)
 
     def told_ready(self, node: Node, news: Publish) -> None:
-        if self.durable.final is not None and dict(news.content).get("plan") == self.durable.plan:
-            self.waiting.discard(news.publisher)
-            if not self.waiting:
+        if dict(news.content).get("plan") == self.durable.plan:
+            self.durable.waiting.discard(news.publisher)
+            if self.durable.waiting:
+                return
+            if self.durable.final is not None:
                 self.settle(node, self.durable.final.holders)
+            elif self.durable.goal is not None:
+                self.durable.holders, self.durable.goal = self.durable.goal, None
+                self.publish(node, self.durable.holders)
 
     @on(Overdue)
     def overdue(self, node: Node, sender: str, late: Overdue) -> None:
         """Some stores are not ready, perhaps because they failed: move the topics for which another one is."""
         if self.durable.final is None or late.plan != self.durable.plan:
             return
-        late_ones = {self.names.stores.index(store) for store in self.waiting}
+        late_ones = {self.names.stores.index(store) for store in self.durable.waiting}
         holders = tuple(
             new if {*new} - late_ones else both
             for new, both in zip(self.durable.final.holders, self.durable.holders, strict=True)
@@ -258,9 +266,9 @@ class Managing(Storing):
         """The second plan: what is no longer wanted goes."""
         assert self.durable.final is not None
         self.durable.stores, self.durable.holders = self.durable.final.stores, holders
-        self.durable.partial = holders != self.durable.final.holders
+        self.durable.goal = self.durable.final.holders if holders != self.durable.final.holders else None
         self.durable.final = None
-        self.waiting = set()
+        self.durable.waiting &= self.by_store(holders).keys()
         self.publish(node, holders)
         if self.decisions:
             self.decisions[-1].done_at = node.now

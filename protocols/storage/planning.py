@@ -26,6 +26,7 @@ Integers = NDArray[np.int64]
 
 TIE = 1e-9  # gains that differ by less, relatively, are equal: sums of fractions depend on the machine
 NOBODY = -1
+IN_CACHE = 32_768  # numbers
 
 
 class Unsatisfiable(ValueError):
@@ -70,12 +71,20 @@ def greedy(distance: Floats, demand: Floats, k: int, targets: Sequence[int] | No
 
 def _first_gains(hops: Floats, nearest: Floats, rates: Floats) -> Floats:
     gains = np.empty((len(nearest), len(hops)))
-    saved = np.empty_like(hops)
-    for row, reach in enumerate(nearest):
-        np.subtract(reach, hops, out=saved)
-        np.maximum(saved, 0.0, out=saved)
-        np.matmul(saved, rates, out=gains[row])
+    rows = max(1, IN_CACHE // max(1, len(rates)))
+    for start in range(0, len(hops), rows):
+        block = hops[start : start + rows]
+        saved = np.empty_like(block)
+        for target, reach in enumerate(nearest):
+            np.subtract(reach, block, out=saved)
+            np.maximum(saved, 0.0, out=saved)
+            gains[target, start : start + rows] = _summed(saved, rates)
     return gains
+
+
+def _summed(saved: Floats, rates: Floats) -> Floats:
+    """A product of a matrix and a vector, always summed in the same order: not that of a threaded library."""
+    return np.asarray(np.einsum("ij,j->i", saved, rates))
 
 
 def _best(hops: Floats, nearest: Floats, rates: Floats, bound: Floats, fresh: NDArray[np.bool_]) -> Integers:
@@ -90,7 +99,7 @@ def _best(hops: Floats, nearest: Floats, rates: Floats, bound: Floats, fresh: ND
         done = rows[settled & (top > 0.0)]
         best[done] = first[settled & (top > 0.0)]
         rows, first = rows[~settled], first[~settled]
-        bound[rows, first] = np.maximum(nearest[rows] - hops[first], 0.0) @ rates
+        bound[rows, first] = _summed(np.maximum(nearest[rows] - hops[first], 0.0), rates)
         fresh[rows, first] = True
     return best
 

@@ -57,6 +57,10 @@ class Storing(Watcher):
         for at, order in self.orders:
             if at > node.now:
                 node.after(at - node.now, order)
+        self.resume(node)
+
+    def resume(self, node: Node) -> None:
+        """Serve again, after a failure, what is on disk."""
         self.advertise(node, self.durable.topics)
 
     # Advertising
@@ -107,7 +111,7 @@ class Storing(Watcher):
             node.send(self.home, Closed())
         elif order.what == "recover":
             self.failed = False
-            self.advertise(node, self.durable.topics)
+            self.resume(node)
         elif self.failed:
             return
         elif order.what == "withdraw":
