@@ -42,7 +42,7 @@ class PlanningSystem(System):
     headings: ClassVar = {
         "phases": ("phase",),
         "assignment": ("store", "topics"),
-        "decisions": ("decision",),
+        "moved": ("move",),
     }
 
     def __init__(

@@ -56,6 +56,7 @@ def results_of(installed: Installed, world: World, optimum: bool) -> dict[str, A
     last = list(phases.values())[-1]
     holding = {name: store for name, store in world.protocols(Following).items() if store.durable.topics}
     decisions = [decision for manager in world.protocols(Managing).values() for decision in manager.decisions]
+    moved = [decision for decision in decisions if decision.did != "leave"]
     results: dict[str, Any] = {
         **{key: last[key] for key in ("mean_hop_distance", "half_width", "analytic", "ont", "analytic_ont")},
         "requests_sent": sum(len(asking.asked) for asking in clients),
@@ -66,16 +67,17 @@ def results_of(installed: Installed, world: World, optimum: bool) -> dict[str, A
         ),
         "stores_installed": len(installed.plan.stores),
         "replicas": sum(installed.plan.degrees),
-        "moves": sum(decision.did != "leave" for decision in decisions),
+        "decisions": len(decisions),
+        "moves": len(moved),
         "phases": phases,
-        "decisions": {
+        "moved": {
             str(number): {
                 "at": decision.at,
+                "by": decision.did,
                 "gain_percent": 100 * decision.gain,
-                "did": decision.did,
                 "done_at": decision.done_at,
             }
-            for number, decision in enumerate(decisions, start=1)
+            for number, decision in enumerate(moved, start=1)
         },
         "assignment": {name: " ".join(sorted(store.durable.topics)) for name, store in holding.items()},
     }
@@ -166,6 +168,15 @@ def _unserved(installed: Installed, world: World) -> Iterator[str]:
                 yield f"{name} was answered by {store}, which never held {topic}"
 
 
+def _forgotten(world: World, managing: Managing) -> Iterator[str]:
+    """The manager waits for nobody but stores that are down or could not get what they were to hold."""
+    if managing.durable.final is not None:
+        yield "a move has not come to its end"
+    for name, store in world.protocols(Following).items():
+        if name in managing.durable.waiting and not store.failed and not store.durable.acquiring:
+            yield f"the manager still waits for {name}, which holds all that it is to hold"
+
+
 def _misplaced(installed: Installed, world: World) -> Iterator[str]:
     """Stores hold what the last plan says, with all that was published.
 
@@ -173,8 +184,8 @@ def _misplaced(installed: Installed, world: World) -> Iterator[str]:
     """
     managing = next(iter(world.protocols(Managing).values()), None)
     holders = installed.plan.holders if managing is None else managing.durable.holders
-    if managing is not None and managing.durable.final is not None:
-        yield f"the manager still waits for {', '.join(sorted(managing.durable.waiting)) or 'nobody'}"
+    if managing is not None:
+        yield from _forgotten(world, managing)
     under_way = managing is not None and managing.durable.goal is not None
     limited = installed.planner.algorithm != "grd_opt" and not under_way
     stores = world.protocols(Following)
