@@ -5,17 +5,29 @@ from __future__ import annotations
 import math
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from protocols.storage.assignment import Algorithm
 from protocols.storage.manager import React
-from runtime.settings import Settings, Several
+from runtime.settings import Settings, Several, problem_at
 
 Seconds = Annotated[float, Field(ge=0)]
 Span = Annotated[float, Field(gt=0)]
 Rate = Annotated[float, Field(ge=0)]
 Rates = dict[str, dict[str, Rate]]
 Exponent = Annotated[float, Field(ge=-10, le=10)]
+
+
+def _topics(value: int | tuple[str, ...]) -> int | tuple[str, ...]:
+    if value in (0, ()) or (isinstance(value, int) and value < 0):
+        raise ValueError("no topics; write a number of 1 or more, or a list of names")
+    names = () if isinstance(value, int) else value
+    for name in names:
+        if not name or name.startswith("$") or len(name.split()) != 1:
+            raise ValueError(f"{name!r} is no name for a topic; write one word that does not start with $")
+        if names.count(name) > 1:
+            raise ValueError(f"{name} is there twice")
+    return value
 
 
 class Change(Settings):
@@ -54,7 +66,7 @@ class Failure(Settings):
 class PlanningSettings(Settings):
     """The scenario's [planning]."""
 
-    topics: Annotated[int, Field(ge=1)] | Annotated[Several[str], Field(min_length=1)] = Field(examples=[10])
+    topics: Annotated[int | Several[str], AfterValidator(_topics)] = Field(examples=[10])
     algorithm: Algorithm = "wrr"
     capacity: Annotated[int, Field(ge=1)] = 5
     stores: Annotated[int, Field(ge=0)] = 0
@@ -89,19 +101,14 @@ class PlanningSettings(Settings):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.until <= self.begin:
-            raise ValueError(f"until = {self.until} is not after begin = {self.begin}")
+            raise problem_at("until", problem=f"{self.until:g} is not after begin = {self.begin:g}")
         for kind, events in (("changes", self.changes), ("failures", self.failures)):
             for name, event in events.items():
                 if not self.begin < event.at < self.until:
-                    raise ValueError(f"{kind}.{name}.at = {event.at} is not between begin and until")
+                    span = f"begin = {self.begin:g} and until = {self.until:g}"
+                    raise problem_at(kind, name, "at", problem=f"{event.at:g} is not between {span}")
         if self.react != "leave" and self.algorithm not in ("seq", "wrr"):
-            raise ValueError(f"react = {self.react!r} goes with algorithm seq or wrr, not {self.algorithm}")
-        names = self.topic_names()
-        if len(set(names)) < len(names):
-            raise ValueError("topics: a name is there twice")
-        for name in names:
-            if not name or name.startswith("$") or len(name.split()) != 1:
-                raise ValueError(f"topics: {name!r} is no name for a topic; write one word that does not start with $")
+            raise problem_at("react", problem=f"{self.react!r} goes with algorithm seq or wrr, not {self.algorithm}")
         return self
 
     def publication_times(self) -> list[float]:
