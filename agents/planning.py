@@ -23,14 +23,10 @@ from protocols.storage.workload import zipf_demand
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
-from runtime.streams import derive
+from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
 
 MANAGER = "manager"
-
-
-def _dice(seed: int, *names: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(derive(seed, "planning", *names)))
 
 
 class PlanningSystem(System):
@@ -106,7 +102,7 @@ class PlanningSystem(System):
     @cached_property
     def _centres(self) -> list[int]:
         """A random broker for each topic, around which it is requested; the same whatever else is set."""
-        return [int(_dice(self.seed, "centre", topic).integers(len(self.places))) for topic in self.names.topics]
+        return [stream(self.seed, "centre", topic).randrange(len(self.places)) for topic in self.names.topics]
 
     def _periods(self) -> list[Period]:
         """The run in pieces: a new one begins with every change, failure and recovery."""
@@ -141,7 +137,7 @@ class PlanningSystem(System):
 
     def _first_plan(self) -> Plan:
         try:
-            return self.planner.plan(self.periods[0].demand, _dice(self.seed, "rnd"))
+            return self.planner.plan(self.periods[0].demand, stream(self.seed, "rnd"))
         except Unsatisfiable as problem:
             raise ScenarioError("planning", str(problem)) from None
 
@@ -159,16 +155,15 @@ class PlanningSystem(System):
                 raise ScenarioError(f"planning.failures.{name}.brokers", f"no store at {broker}; there are {known}")
         if failure.brokers:
             return tuple(self.places[broker] for broker in failure.brokers)
-        drawn = _dice(self.seed, "failing", name).permutation(len(stores))[: failure.count]
-        return tuple(stores[rank] for rank in drawn)
+        ranks = stream(self.seed, "failing", name).sample(range(len(stores)), len(stores))
+        return tuple(stores[rank] for rank in ranks[: failure.count])
 
     def _publishers(self) -> dict[str, tuple[str, str]]:
         """Publishers and their brokers and topics: one for each topic, where publications occur."""
         publishing = self.planner.publishing
-        chances = None if publishing is None else publishing / publishing.sum()
-        brokers = self.names.brokers
+        chances = [1.0] * len(self.places) if publishing is None else publishing.tolist()
         return {
-            f"publisher-{topic}": (brokers[_dice(self.seed, "publisher", topic).choice(len(brokers), p=chances)], topic)
+            f"publisher-{topic}": (stream(self.seed, "publisher", topic).choices(self.names.brokers, chances)[0], topic)
             for topic in self.names.topics
         }
 

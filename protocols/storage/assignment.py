@@ -10,6 +10,7 @@ the topic's choice gives its lightest topic to one of them. That is always possi
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -122,12 +123,12 @@ def assign(
 
 
 def assign_at_random(
-    degrees: Sequence[int], stores: Sequence[int], capacity: int, rng: np.random.Generator
+    degrees: Sequence[int], stores: Sequence[int], capacity: int, rng: random.Random
 ) -> tuple[tuple[int, ...], ...]:
     """The baseline `rnd`: k_t stores for each topic, drawn at random among those with room (6)."""
     check_fits(degrees, len(stores), capacity)
-    order = [int(t) for t in rng.permutation(len(degrees))]
-    wishes = [[int(s) for s in rng.permutation(list(stores))] for _ in degrees]
+    order = rng.sample(range(len(degrees)), len(degrees))
+    wishes = [rng.sample(list(stores), len(stores)) for _ in degrees]
     shelves = Shelves(capacity, wishes, np.zeros(len(degrees)))
     for topic in order:
         for _ in range(degrees[topic]):
@@ -185,7 +186,7 @@ class Planner:
             check_fits(degrees, stores, self.capacity)
         return degrees, stores
 
-    def plan(self, demand: Floats, rng: np.random.Generator | None = None) -> Plan:
+    def plan(self, demand: Floats, rng: random.Random | None = None) -> Plan:
         """Planning and assignment, steps 1 to 4; `rnd` needs dice."""
         degrees, count = self.sizes(demand)
         if self.algorithm == "rnd":

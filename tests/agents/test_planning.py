@@ -244,7 +244,7 @@ def test_the_manager_learns_the_rates_from_reports() -> None:
 
 
 def test_requests_go_to_the_nearest_store_that_is_up() -> None:
-    failing = {"failures": {"storm": {"at": 1.0, "count": 2, "recover_after": 1.0}}, "until": 3.0, "settle": 0.1}
+    failing = {"failures": {"storm": {"at": 1.0, "count": 1, "recover_after": 1.0}}, "until": 3.0, "settle": 0.1}
     summary = simulate(check(tree(6, retry_after=0.2, min_degree=2, **failing))).summary()
     assert summary["verdict"] == "valid" and summary["requests_answered"] == summary["requests_sent"]
     planned, storm, over = (summary["phases"][name]["analytic"] for name in ("planned", "storm", "storm over"))
