@@ -3,6 +3,7 @@
 SHIPPED = {
     "coverage": "sweeps.coverage:SWEEP",
     "planning": "sweeps.planning:SWEEP",
+    "planning-balanced": "sweeps.planning_balanced:SWEEP",
     "planning-change": "sweeps.planning_change:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""
