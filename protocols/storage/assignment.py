@@ -218,7 +218,7 @@ class Planner:
         """k_t for so many stores: by the planner's own rule, as far as they have room."""
         degrees = list(self.degrees) or degrees_from_minimum(weight, self.min_degree)
         if not self.degrees and (self.stores or stores_needed(degrees, self.capacity) > stores):
-            degrees = degrees_from_stores(weight, stores, self.capacity)
+            degrees = degrees_from_stores(weight, stores, self.capacity, self.min_degree)
         return degrees
 
     def mean_hops(self, demand: Floats, holders: Sequence[Sequence[int]]) -> float:

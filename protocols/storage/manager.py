@@ -12,7 +12,7 @@ topics than its capacity. The overlay's topology is known to the manager, as it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,7 +22,7 @@ from protocols.routing.topics import Publish, Subscriptions
 from protocols.storage.assignment import Plan, Planner, gain
 from protocols.storage.coverage import Coverage
 from protocols.storage.following import PLAN, READY
-from protocols.storage.planning import Floats
+from protocols.storage.planning import Floats, Unsatisfiable
 from protocols.storage.retrieval import Fetch, Request, Retrieval
 from protocols.storage.store import Held, Storing
 from runtime.agent import Node, on
@@ -34,6 +34,7 @@ DEMAND = "$demand"
 SECONDS = "$seconds"
 
 React = Literal["leave", "reassign", "replan", "either"]
+Did = Literal["leave", "reassign", "replan"]
 Holders = tuple[tuple[int, ...], ...]
 
 
@@ -123,7 +124,7 @@ class Decision:
 
     at: float
     gain: float
-    did: Literal["leave", "reassign", "replan"]
+    did: Did
     done_at: float | None = None
 
 
@@ -203,26 +204,30 @@ class Managing(Storing):
 
     def weigh(self, node: Node) -> None:
         """Move topics if that takes away enough of the traffic (6.2)."""
-        planner, rates = self.planner, self.rates
-        now = planner.mean_hops(rates, self.durable.holders)
-        plan: Plan | None = None
-        did: Literal["leave", "reassign", "replan"] = "leave"
-        won = 0.0
-        if self.react in ("reassign", "either"):
-            plan, did = planner.reassign(rates, self.durable.stores), "reassign"
-            won = gain(now, planner.mean_hops(rates, plan.holders))
-        if self.react == "replan" or (self.react == "either" and plan is not None):
-            anew = planner.plan(rates)
-            more = gain(now, planner.mean_hops(rates, anew.holders))
-            # New stores are worth it only if they take away as much again.
-            if self.react == "replan" or more - won >= self.threshold:
-                plan, did, won = anew, "replan", more
-        if plan is None or won < self.threshold or won <= 0.0:
-            did = "leave"
+        now = self.planner.mean_hops(self.rates, self.durable.holders)
+        did: Did = "leave"
+        plan, won = None, 0.0
+        for name, option in self.options():
+            wins = gain(now, self.planner.mean_hops(self.rates, option.holders))
+            # New stores are worth it only if they take away as much again as new topics on the old ones.
+            if plan is None or wins - won >= self.threshold:
+                did, plan, won = name, option, wins
+        if plan is None or won <= 0.0 or won < self.threshold:
+            did, plan = "leave", None
         self.decisions.append(Decision(node.now, won, did))
         node.log("decision", gain=won, did=did)
-        if plan is not None and did != "leave":
+        if plan is not None:
             self.move(node, plan)
+
+    def options(self) -> Iterator[tuple[Did, Plan]]:
+        if self.react in ("reassign", "either"):
+            yield "reassign", self.planner.reassign(self.rates, self.durable.stores)
+        if self.react in ("replan", "either"):
+            try:
+                anew = self.planner.plan(self.rates)
+            except Unsatisfiable:  # next to a topic that hardly anybody asks for, others need too many replicas
+                return
+            yield "replan", anew
 
     # Moving
 

@@ -299,3 +299,13 @@ def test_what_is_wrong_in_a_scenario_is_told(planning: dict[str, Any], told: str
 def test_a_single_broker_is_a_network_too() -> None:
     summary = simulate(check(tree(1, nodes=1, stores=1, capacity=4, react="either", optimum=True))).summary()
     assert summary["verdict"] == "valid" and summary["mean_hop_distance"] == 0.0
+
+
+def test_a_demand_that_cannot_be_planned_for_leaves_things_as_they_are() -> None:
+    """By the minimum degree, 500 times as many requests want 500 times as many replicas."""
+    few = {"n1": {"t1": 500.0, "t2": 500.0}}
+    odd = {"n1": {"t1": 500.0, "t2": 1.0}}
+    changed = {"changes": {"odd": {"at": 3.0, "rates": odd}}, "until": 8.0}
+    scenario = tree(1, topics=2, stores=0, rates=few, react="replan", threshold=0.0, **changed, **REPORTS)
+    summary = simulate(check(scenario)).summary()
+    assert summary["verdict"] == "valid" and summary["decisions"] > 4
