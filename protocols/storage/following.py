@@ -120,6 +120,8 @@ class Following(Storing):
 
     @on(Order)
     def ordered(self, node: Node, sender: str, order: Order) -> None:
+        if order.what == "recover" and not self.failed:
+            return  # its broker believes what it advertised: it must go on serving that
         if order.what == "fail":
             self.outages += 1
             self.durable.history += [(node.now, topic, False) for topic in sorted(self.durable.topics)]

@@ -124,6 +124,12 @@ def test_brokers_stores_clients_and_the_manager_crash_and_return(case: Case) -> 
     assert case.problems() == []
 
 
+def test_a_store_that_is_told_to_recover_twice_goes_on_serving() -> None:
+    """Otherwise it and its broker would send a request to and fro for ever."""
+    case = Case(brokers=12, topics=1, seed=25, react="replan", failures=2, crashes=2, publishing=False)
+    assert case.problems_when("random") == []
+
+
 @settings(max_examples=6, deadline=None)
 @given(cases(reliable=True, lossy=True, publishing=False))
 def test_the_same_over_lossy_links_with_a_channel(case: Case) -> None:
