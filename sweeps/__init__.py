@@ -5,5 +5,7 @@ SHIPPED = {
     "planning": "sweeps.planning:SWEEP",
     "planning-balanced": "sweeps.planning_balanced:SWEEP",
     "planning-change": "sweeps.planning_change:SWEEP",
+    "replicas": "sweeps.replicas:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

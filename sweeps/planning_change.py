@@ -68,7 +68,7 @@ SWEEP = Sweep(
         "repeated": Measure(path="requests_repeated"),
         "moves": Measure(path="moves"),
         "agrees": Measure(path="phases.left.within", equals=True),
-        "fetched": Measure(path="by_type.Fetch.messages"),
+        "fetched": Measure(path="by_type.FetchTopic.messages"),
     },
     figures={
         "figure_10": Figure(

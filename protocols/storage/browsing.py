@@ -28,7 +28,7 @@ class AskNow:
 
 
 @message
-class Recheck:
+class RecheckRequests:
     """A timer: which requests have no answer yet?"""
 
 
@@ -148,10 +148,10 @@ class Browsing(Protocol):
 
     def check_later(self, node: Node) -> None:
         self.checking = True
-        node.after(self.retry_after_s, Recheck())
+        node.after(self.retry_after_s, RecheckRequests())
 
-    @on(Recheck)
-    def recheck(self, node: Node, sender: str, now: Recheck) -> None:
+    @on(RecheckRequests)
+    def recheck(self, node: Node, sender: str, now: RecheckRequests) -> None:
         self.checking = False
         for number, request in self.open.items():
             if request.attempts < ATTEMPTS and request.at + request.attempts * self.retry_after_s <= node.now:

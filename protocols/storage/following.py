@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from protocols.routing.topics import Publish, Unsubscribe
-from protocols.storage.retrieval import Copy, Fetch, Request, Response
+from protocols.storage.retrieval import FetchTopic, Request, Response, TopicCopy
 from protocols.storage.store import Held, Order, Storing
 from runtime.agent import Node, on
 from runtime.message import message, replace
@@ -33,7 +33,7 @@ ATTEMPTS = 6
 
 
 @message
-class FetchAgain:
+class FetchTopicAgain:
     """A timer: has this topic arrived by now?"""
 
     topic: str
@@ -167,11 +167,11 @@ class Following(Storing):
 
     def acquire(self, node: Node, topic: str, attempt: int = 1) -> None:
         self.durable.acquiring[topic] = self.subscribe(node, topic)
-        node.send(self.home, Fetch(topic, ()))
-        node.after(self.patience_s * 2**attempt, FetchAgain(topic, attempt))
+        node.send(self.home, FetchTopic(topic, ()))
+        node.after(self.patience_s * 2**attempt, FetchTopicAgain(topic, attempt))
 
-    @on(FetchAgain)
-    def overdue(self, node: Node, sender: str, again: FetchAgain) -> None:
+    @on(FetchTopicAgain)
+    def overdue(self, node: Node, sender: str, again: FetchTopicAgain) -> None:
         """Nobody has it, or the store that was asked has failed with the fetch in its hands."""
         if self.failed or again.topic not in self.durable.acquiring:
             return
@@ -180,8 +180,8 @@ class Following(Storing):
         elif again.attempt < ATTEMPTS:
             self.acquire(node, again.topic, again.attempt + 1)
 
-    @on(Copy)
-    def copied(self, node: Node, sender: str, copy: Copy) -> None:
+    @on(TopicCopy)
+    def copied(self, node: Node, sender: str, copy: TopicCopy) -> None:
         if self.failed or copy.topic not in self.durable.acquiring:
             return
         for publication in copy.publications:
@@ -218,13 +218,13 @@ class Following(Storing):
 
     # Giving
 
-    @on(Fetch)
-    def fetched(self, node: Node, sender: str, fetch: Fetch) -> None:
+    @on(FetchTopic)
+    def fetched(self, node: Node, sender: str, fetch: FetchTopic) -> None:
         path = (*fetch.path, sender)
         if self.failed:
             return
         if fetch.topic in self.durable.topics:
             everything = tuple(self.durable.stored.get(fetch.topic, {}).values())
-            node.send(self.home, Copy(fetch.topic, everything, path[:-1]))
+            node.send(self.home, TopicCopy(fetch.topic, everything, path[:-1]))
         else:
             node.send(self.home, replace(fetch, path=path))  # the broker knows who holds it now

@@ -23,7 +23,7 @@ from protocols.storage.assignment import Plan, Planner, gain
 from protocols.storage.coverage import Coverage
 from protocols.storage.following import PLAN, READY
 from protocols.storage.planning import Floats, Unsatisfiable
-from protocols.storage.retrieval import Fetch, Request, Retrieval
+from protocols.storage.retrieval import FetchTopic, Request, Retrieval
 from protocols.storage.store import Held, Storing
 from runtime.agent import Node, on
 from runtime.message import message
@@ -39,17 +39,17 @@ Holders = tuple[tuple[int, ...], ...]
 
 
 @message
-class ReportNow:
+class ReportDemandNow:
     """A timer: time to say what was requested."""
 
 
 @message
-class DecideNow:
+class DecidePlanNow:
     """A timer: time to look at the reports."""
 
 
 @message
-class Overdue:
+class PlanOverdue:
     """A timer: have the stores done what the plan with this number asks?"""
 
     plan: int
@@ -78,22 +78,22 @@ class Metering(Retrieval):
         self.reporting = False
         self.durable = Said()
 
-    def requested(self, node: Node, sender: str, request: Request | Fetch) -> None:
+    def requested(self, node: Node, sender: str, request: Request | FetchTopic) -> None:
         if not request.path and isinstance(request, Request) and not request.topic.startswith("$"):
             self.counts[request.topic] = self.counts.get(request.topic, 0) + 1
             if not self.reporting:
                 self.reporting = True
-                node.after(self.report_every_s, ReportNow())
+                node.after(self.report_every_s, ReportDemandNow())
         super().requested(node, sender, request)
 
-    @on(ReportNow)
-    def report(self, node: Node, sender: str, now: ReportNow) -> None:
+    @on(ReportDemandNow)
+    def report(self, node: Node, sender: str, now: ReportDemandNow) -> None:
         self.durable.reports += 1
         content = (*sorted(self.counts.items()), (SECONDS, self.report_every_s))
         self.subscriptions.published(node, node.id, Publish(DEMAND, node.id, self.durable.reports, content))
         self.reporting = bool(self.counts)
         if self.reporting:
-            node.after(self.report_every_s, ReportNow())
+            node.after(self.report_every_s, ReportDemandNow())
         self.counts = {}
 
 
@@ -190,12 +190,12 @@ class Managing(Storing):
         self.heard.add(place)
         if not self.awake:
             self.awake = True
-            node.after(self.decide_every_s, DecideNow())
+            node.after(self.decide_every_s, DecidePlanNow())
 
     # Deciding
 
-    @on(DecideNow)
-    def decide(self, node: Node, sender: str, now: DecideNow) -> None:
+    @on(DecidePlanNow)
+    def decide(self, node: Node, sender: str, now: DecidePlanNow) -> None:
         self.awake = False
         seen, self.seen = self.seen, float(self.rates.sum())
         # Half of the requests gone at once is the end of something, not a new pattern: look again.
@@ -240,7 +240,7 @@ class Managing(Storing):
         self.durable.waiting |= {store for store, topics in after.items() if {*topics} - {*before.get(store, ())}}
         self.durable.waiting &= after.keys()
         self.publish(node, both)
-        node.after(self.patience_s, Overdue(self.durable.plan))
+        node.after(self.patience_s, PlanOverdue(self.durable.plan))
         if not self.durable.waiting:
             self.settle(node, plan.holders)
 
@@ -255,8 +255,8 @@ class Managing(Storing):
                 self.durable.holders, self.durable.goal = self.durable.goal, None
                 self.publish(node, self.durable.holders)
 
-    @on(Overdue)
-    def overdue(self, node: Node, sender: str, late: Overdue) -> None:
+    @on(PlanOverdue)
+    def overdue(self, node: Node, sender: str, late: PlanOverdue) -> None:
         """Some stores are not ready, perhaps because they failed: move the topics for which another one is."""
         if self.durable.final is None or late.plan != self.durable.plan:
             return

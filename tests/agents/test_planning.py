@@ -164,9 +164,9 @@ def advertise_before_it_is_complete(self: Following, node: Node, topic: str, att
 
 
 def fetch_before_subscribing(self: Following, node: Node, topic: str, attempt: int = 1) -> None:
-    from protocols.storage.retrieval import Fetch
+    from protocols.storage.retrieval import FetchTopic
 
-    node.send(self.home, Fetch(topic, ()))
+    node.send(self.home, FetchTopic(topic, ()))
     self.durable.acquiring[topic] = self.subscribe(node, topic)
 
 
