@@ -53,7 +53,7 @@ SWEEP = Sweep(
     algorithms={name: {"planning.algorithm": name} for name in ("seq", "wrr", "grd_opt", "rnd")},
     baseline="wrr",
     seed=1,
-    runs=10,
+    runs=3,
     measures={
         "valid": Measure(path="verdict", equals="valid", label="runs without a violation"),
         "hops": Measure(path="mean_hop_distance", label=HOPS),

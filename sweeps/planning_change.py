@@ -57,7 +57,7 @@ SWEEP = Sweep(
     },
     algorithms={name: {"planning.react": name} for name in ("replan", "reassign")},
     seed=1,
-    runs=10,
+    runs=5,
     measures={
         "valid": Measure(path="verdict", equals="valid", label="runs without a violation"),
         "left": Measure(path="phases.left.mean_hop_distance", label="mean hop distance if nothing is done"),
