@@ -2,6 +2,7 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "planning": "agents.planning:PlanningSystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
 }

@@ -2,6 +2,9 @@
 
 SHIPPED = {
     "coverage": "sweeps.coverage:SWEEP",
+    "planning": "sweeps.planning:SWEEP",
+    "planning-balanced": "sweeps.planning_balanced:SWEEP",
+    "planning-change": "sweeps.planning_change:SWEEP",
     "replicas": "sweeps.replicas:SWEEP",
     "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
     "writers": "sweeps.writers:SWEEP",
