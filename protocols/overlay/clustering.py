@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from protocols.overlay.content import Floats, Instance, Places
+from protocols.overlay.content import Instance, Places
+from protocols.overlay.cost import Mask
 from protocols.overlay.packing import NoRoom, Room
 
 FIRST_LOOK = 48
@@ -46,7 +47,7 @@ def two_stage_clustering(instance: Instance) -> Places:
     return assignment
 
 
-def best_pair(instance: Instance, broker: int, free: Floats) -> tuple[int, ...]:
+def best_pair(instance: Instance, broker: int, free: Mask) -> tuple[int, ...]:
     """The two free users with the largest bandwidth-to-cost ratio over this broker; exact.
 
     The traffic between two is at most what both generate. So a user can only be in a pair better than one already

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -29,7 +30,7 @@ class ContentSpace:
 
     @property
     def channels(self) -> int:
-        return self.intervals**self.dimensions
+        return int(self.intervals**self.dimensions)
 
     @cached_property
     def borders(self) -> Floats:
@@ -80,7 +81,7 @@ def _positive_integrals(quadratics: Floats, borders: Floats) -> Floats:
     high = np.broadcast_to(borders[1:], low.shape)
     cuts = [low, np.clip(first, low, high), np.clip(second, low, high), high]
     total = np.zeros_like(low)
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         middle = (start + end) / 2
         piece = a * (end**3 - start**3) / 3 + b * (end**2 - start**2) / 2 + c * (end - start)
         total += np.where(a * middle**2 + b * middle + c > 0, piece, 0.0)
@@ -135,7 +136,7 @@ class Instance:
 
     def traffic(self) -> Floats:
         """The traffic matrix: what goes from each user to each other."""
-        matrix = self.rates @ self.interests.T
+        matrix: Floats = self.rates @ self.interests.T
         np.fill_diagonal(matrix, 0.0)
         return matrix
 

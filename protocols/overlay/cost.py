@@ -107,4 +107,4 @@ def total_cost(instance: Instance, assignment: Places, trees: SpanningTrees | No
 
 def loads(instance: Instance, assignment: Places) -> Floats:
     """The traffic of each broker with its users."""
-    return np.bincount(assignment, weights=instance.demand, minlength=instance.brokers)
+    return np.bincount(assignment, weights=instance.demand, minlength=instance.brokers).astype(np.float64)

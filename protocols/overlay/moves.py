@@ -138,5 +138,4 @@ def descend(instance: Instance, assignment: Places) -> tuple[Places, int]:
 
 
 def busiest_first(demand: Floats, users: Places) -> list[int]:
-    order: Places = users[np.lexsort((users, -demand[users]))]
-    return order.tolist()
+    return [int(user) for user in users[np.lexsort((users, -demand[users]))]]

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from protocols.overlay.content import Instance, Places
-from protocols.overlay.cost import SpanningTrees
+from protocols.overlay.content import Floats, Instance, Places
+from protocols.overlay.cost import Mask, SpanningTrees
 from protocols.overlay.packing import SLACK
 
 MOST_BROKERS = 6
@@ -46,7 +46,7 @@ class Program:
         self.low.append(low)
         self.high.append(high)
 
-    def solve(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def solve(self) -> Floats:
         entries = [(number, column, value) for number, row in enumerate(self.rows) for column, value in row.items()]
         rows, columns, values = zip(*entries, strict=True)
         matrix = csr_array((values, (rows, columns)), shape=(len(self.rows), len(self.costs)))
@@ -108,9 +108,9 @@ def _add_channel(program: Program, instance: Instance, trees: SpanningTrees, on:
             program.require({**{row[place]: 1.0 for row in both}, choice: -1.0}, 0.0, 0.0)
 
 
-def _only(broker: int, brokers: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.arange(brokers) == broker
+def _only(broker: int, brokers: int) -> Mask:
+    return np.asarray(np.arange(brokers) == broker)
 
 
-def _assignment(values: np.ndarray[tuple[int], np.dtype[np.float64]], on: list[list[int]]) -> Places:
+def _assignment(values: Floats, on: list[list[int]]) -> Places:
     return np.array([int(np.argmax(values[row])) for row in on], dtype=np.int64)
