@@ -2,5 +2,6 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "overlay": "agents.overlay:OverlaySystem",
 }
 """The systems that a scenario can name."""

@@ -100,9 +100,12 @@ def draw_quadratics(users: int, dimensions: int, rng: Random) -> Floats:
     return quadratics
 
 
-def draw_boxes(users: int, dimensions: int, rng: Random) -> Floats:
-    """Random subscriptions: in each dimension the interval between two uniform points."""
+def draw_boxes(users: int, dimensions: int, rng: Random, width: float | None = None) -> Floats:
+    """Random subscriptions: in each dimension the interval between two uniform points, or one of this width."""
     ends = np.array([rng.random() for _ in range(users * dimensions * 2)]).reshape(users, dimensions, 2)
+    if width is not None:
+        low = ends[..., :1] * (1 - width)
+        return np.concatenate([low, low + width], axis=2)
     return np.sort(ends, axis=2)
 
 
@@ -132,7 +135,8 @@ class Instance:
     def demand(self) -> Floats:
         """b_i(out) + b_i(in): what a user sends, and what others send that it wants (overlay, II.B)."""
         others = self.rates.sum(axis=0) - self.rates
-        return self.rates.sum(axis=1) + (self.interests * others).sum(axis=1)
+        demand: Floats = self.rates.sum(axis=1) + (self.interests * others).sum(axis=1)
+        return demand
 
     def traffic(self) -> Floats:
         """The traffic matrix: what goes from each user to each other."""

@@ -45,7 +45,7 @@ class View:
     trees: SpanningTrees
 
     def best_move(self, home: int, user: Candidate, closed: Iterable[int] = ()) -> Move | None:
-        """The broker with room where this user saves most, if it saves anything."""
+        """The broker with room where this user saves most, if it saves anything or its home has too much to bear."""
         change = self.changes(home, user)
         room = self.load + user.demand <= self.capacity * (1 + SLACK)
         room[home] = False
@@ -55,7 +55,8 @@ class View:
         change[~room] = np.inf
         foreign = int(change.argmin())
         gain = -float(change[foreign])
-        return Move(foreign, gain) if gain > LEAST_GAIN * max(user.demand, 1e-12) else None
+        relief = self.load[home] > self.capacity[home] * (1 + SLACK) and user.demand > 0
+        return Move(foreign, gain) if relief or gain > LEAST_GAIN * max(user.demand, 1e-12) else None
 
     def changes(self, home: int, user: Candidate) -> Floats:
         """By how much the total cost changes if this user goes from its home to each broker."""
