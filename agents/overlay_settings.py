@@ -66,6 +66,7 @@ class OverlaySettings(Settings):
     access_costs: Literal["uniform", "plane"] = "uniform"
     access_to_core: Annotated[float, Field(gt=0)] = 1.0
     capacity_factor: Annotated[float, Field(gt=0)] = 2.0
+    capacity: Annotated[float, Field(gt=0)] | None = None
     assignment: Literal["random", "packing", "clustering", "mixing", "descent", "optimum"] = "random"
     movers: Literal["none", "one", "many"] = "none"
     begin: Seconds = 20.0
@@ -129,6 +130,8 @@ def draw(settings: OverlaySettings, network: Network, seed: int) -> Drawn:
         row[list(profile.interests)] = 1.0
     core, access = _costs(settings, network, len(everybody), stream(seed, "overlay", "access"))
     capacity = equal_capacities(rates, interests, len(network.brokers), settings.capacity_factor)
+    if settings.capacity is not None:
+        capacity = np.full(len(network.brokers), settings.capacity)
     rng = stream(seed, "overlay", "changes")
     plans = {
         name: _plans(settings, space, profile, name in joining, [e for e in events if e.user == name], rng)
@@ -180,9 +183,8 @@ def _churn(settings: OverlaySettings, names: list[str], rng: random.Random) -> l
     churn = settings.churn
     if churn is None:
         return []
-    gone = min(churn.leaves, len(names))
-    leaving = rng.sample(names, gone)
-    staying = [name for name in names if name not in set(leaving)] or names
+    leaving = rng.sample(names, min(churn.leaves, len(names) - 1))
+    staying = [name for name in names if name not in leaving]
     who = [(f"u{len(names) + number}", "join") for number in range(1, churn.joins + 1)]
     who += [(name, "leave") for name in leaving]
     who += [(rng.choice(staying), "interests") for _ in range(churn.interests)]
@@ -229,9 +231,10 @@ def _check(settings: OverlaySettings, names: set[str], network: Network) -> None
 
 def assign(settings: OverlaySettings, instance: Instance, seed: int) -> tuple[Places, Places]:
     """A random assignment, and the one by the scenario's algorithm; both are the same for the same seed."""
+    key = "overlay.capacity_factor" if settings.capacity is None else "overlay.capacity"
     if instance.demand.sum() > instance.capacity.sum() * (1 + 1e-9):
-        told = f"the users need {instance.demand.sum():.4g}, the brokers bear {instance.capacity.sum():.4g}"
-        raise ScenarioError("overlay.capacity_factor", f"{told}; write 1 or more")
+        told = f"all users together need {instance.demand.sum():.4g}, all brokers bear {instance.capacity.sum():.4g}"
+        raise ScenarioError(key, f"{told}; write more")
     try:
         at_random = random_assignment(instance, stream(seed, "overlay", "random"))
         match settings.assignment:
@@ -247,6 +250,6 @@ def assign(settings: OverlaySettings, instance: Instance, seed: int) -> tuple[Pl
                 return at_random, optimal_assignment(instance)
         return at_random, at_random
     except NoRoom as problem:
-        raise ScenarioError("overlay.capacity_factor", f"{problem}; write a larger one") from None
+        raise ScenarioError(key, f"{problem}; write more") from None
     except NoOptimum as problem:
         raise ScenarioError("overlay.assignment", str(problem)) from None

@@ -55,6 +55,10 @@ class Departed:
     """The first version of this broker's summary without the user."""
 
     predecessor: str | None
+    disconnected: bool = False
+    """The user has said its last word here: nothing of it has to be sent on any more."""
+
+    expired: bool = False
     fence: dict[int, int] | None = None
     """How many publications from each broker must have arrived before nothing can come for this stay any more."""
 

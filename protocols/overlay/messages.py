@@ -110,6 +110,11 @@ class Connect:
     """To the foreign broker: here I am."""
 
 
+@message(tag="overlay.Disconnect")
+class Disconnect:
+    """To the broker that was home: this is the last you hear from me."""
+
+
 @message(tag="overlay.Update")
 class Update:
     """To the foreign broker: the user had this to say, and said it to me."""

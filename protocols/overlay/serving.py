@@ -22,6 +22,7 @@ from protocols.overlay.knowledge import Departed, Knowledge, Resident, State
 from protocols.overlay.messages import (
     Connect,
     Deliver,
+    Disconnect,
     Forget,
     Forward,
     Full,
@@ -246,7 +247,7 @@ class Serving(Protocol):
                 self.give(node, user, found)
         for user, stays in self.durable.departed.items():
             for gone in stays.values():
-                wanted = channel in gone.interests and user != publication.publisher
+                wanted = channel in gone.interests and user != publication.publisher and not gone.expired
                 if wanted and mine >= gone.since and publication.versions[gone.next] < gone.next_since:
                     self.redirect(node, user, found)
 
@@ -345,18 +346,26 @@ class Serving(Protocol):
 
     @on(TimeToLive)
     def time_is_over(self, node: Node, sender: str, timer: TimeToLive) -> None:
-        if timer.stay in self.durable.departed.get(timer.user, {}):
-            self.close(node, timer.user, timer.stay)
+        gone = self.durable.departed.get(timer.user, {}).get(timer.stay)
+        if gone is not None:
+            gone.expired = True
+
+    @on(Disconnect)
+    def disconnect(self, node: Node, sender: str, news: Disconnect) -> None:
+        waiting = [gone for gone in self.durable.departed.get(sender, {}).values() if not gone.disconnected]
+        if waiting:  # the earliest, since they come in order
+            waiting[0].disconnected = True
+            self.end_redirection(node)
 
     def end_redirection(self, node: Node) -> None:
-        """Close the stays for which nothing can come any more: all was here that was sent before, and redirected."""
+        """Close the stays for which nothing can come any more: neither publications nor a word of the user."""
         if not self.durable.departed:
             return
         over = [
             (user, stay)
             for user, stays in self.durable.departed.items()
             for stay, gone in stays.items()
-            if gone.predecessor is None and self.is_past(gone)
+            if gone.disconnected and gone.predecessor is None and self.is_past(gone)
         ]
         for user, stay in over:
             self.close(node, user, stay)

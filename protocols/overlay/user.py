@@ -12,6 +12,7 @@ from protocols.overlay.messages import (
     Connect,
     Decline,
     Deliver,
+    Disconnect,
     Full,
     Happen,
     Leave,
@@ -200,6 +201,7 @@ class Using(Protocol):
     @on(Migrate)
     def migrate(self, node: Node, sender: str, order: Migrate) -> None:
         life = self.durable
+        self.sessions.tell(node, sender, Disconnect())
         if not life.left:
             life.home = order.foreign
             life.moves += 1
