@@ -131,6 +131,7 @@ class OverlaySystem(System):
         return {
             "moves": sum(using.durable.moves for using in world.protocols(Using).values()),
             "requests_to_move": sum(plan.asked for plan in plans),
+            "promised_saving": sum(plan.promised for plan in plans),
             "declined": sum(using.durable.declined for using in world.protocols(Using).values()),
         }
 

@@ -59,7 +59,8 @@ class Churn(Settings):
 class OverlaySettings(Settings):
     """The scenario's [overlay]."""
 
-    users: Annotated[int, Field(ge=1)]
+    users: Annotated[int, Field(ge=1)] | None = None
+    users_per_broker: Annotated[int, Field(ge=1)] | None = None
     intervals: Annotated[int, Field(ge=1)] = 10
     dimensions: Annotated[int, Field(ge=1)] = 1
     width: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -79,6 +80,12 @@ class OverlaySettings(Settings):
     publish_scale: Annotated[float, Field(gt=0)] = 1.0
     events: Several[Event] = ()
     churn: Churn | None = None
+
+    @model_validator(mode="after")
+    def _says_how_many(self) -> OverlaySettings:
+        if (self.users is None) == (self.users_per_broker is None):
+            raise ValueError("write either users or users_per_broker")
+        return self
 
     @model_validator(mode="after")
     def _few_enough_channels(self) -> OverlaySettings:
@@ -118,7 +125,8 @@ class Drawn:
 def draw(settings: OverlaySettings, network: Network, seed: int) -> Drawn:
     """The same for all algorithms."""
     space = ContentSpace(settings.intervals, settings.dimensions)
-    names = [f"u{number}" for number in range(1, settings.users + 1)]
+    users = settings.users or len(network.brokers) * (settings.users_per_broker or 0)
+    names = [f"u{number}" for number in range(1, users + 1)]
     events = [*settings.events, *_churn(settings, names, stream(seed, "overlay", "churn"))]
     joining = [event.user for event in events if event.do == "join"]
     everybody = (*names, *joining)
@@ -221,7 +229,7 @@ def _check(settings: OverlaySettings, names: set[str], network: Network) -> None
         if event.do == "join" and (event.user in joined or event.user in brokers):
             raise ScenarioError(key, f"{event.user} is there already; write another name")
         if event.do != "join" and event.user not in joined:
-            raise ScenarioError(key, f"{event.user} is not there at {event.at:g}; users are u1 to u{settings.users}")
+            raise ScenarioError(key, f"{event.user} is not there at {event.at:g}; users are u1 to u{len(names)}")
         if event.user in left:
             raise ScenarioError(key, f"{event.user} has left at {left[event.user]:g}")
         joined.add(event.user)

@@ -1,4 +1,10 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "overlay": "sweeps.overlay:SWEEP",
+    "overlay-ratio": "sweeps.overlay:RATIO",
+    "overlay-optimum": "sweeps.overlay_distributed:OPTIMUM",
+    "overlay-distributed": "sweeps.overlay_distributed:SWEEP",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""

@@ -41,6 +41,9 @@ class Plan:
     foreign: int = 0
     gain: float = 0.0
     moves: int = 0
+    promised: float = 0.0
+    """What the moves were to save, all together."""
+
     asked: int = 0
 
 
@@ -195,6 +198,7 @@ class Moving(Protocol):
     def moved(self, node: Node) -> None:
         plan = self.durable
         plan.moves += 1
+        plan.promised += plan.gain
         node.log(
             "move",
             user=plan.moving,
