@@ -127,6 +127,7 @@ def grow(near: Ways, start: int) -> tuple[Places, set[int]]:
     broker = near.over[start].copy()
     in_tree = np.zeros(len(near.cost), dtype=bool)
     in_tree[start] = True
+    waiting = np.ones(len(distance), dtype=bool)
     opened: set[int] = set()
     while True:
         opening = np.where(in_tree[broker], np.inf, distance)
@@ -137,8 +138,9 @@ def grow(near: Ways, start: int) -> tuple[Places, set[int]]:
         opened.add(user)
         newest = int(broker[user])
         in_tree[newest] = True
-        # Who is not farther than this user has joined before it.
+        # Who is not farther than this user has joined before it; others may now be nearer than those were.
+        waiting &= distance > reached
         closer = near.cost[newest] < distance
-        closer &= distance > reached
+        closer &= waiting
         np.copyto(distance, near.cost[newest], where=closer)
         np.copyto(broker, near.over[newest], where=closer)

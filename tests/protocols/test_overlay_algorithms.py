@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.overlay import clustering, mixing, moves
@@ -136,8 +136,11 @@ def test_the_best_pair_is_found_among_many(monkeypatch: pytest.MonkeyPatch) -> N
         assert best_pair(instance, 1, np.ones(60, dtype=bool)) == divmod(int(ratio.argmax()), 60)
 
 
-@settings(max_examples=40, deadline=None)
-@given(instances(most_users=14))
+@settings(max_examples=60, deadline=None)
+@given(instances(most_users=20, most_brokers=8))
+@example(Small(40, 6, 1))
+@example(Small(30, 10, 2, ratio=10.0))
+@example(Small(30, 10, 3, ratio=3.0, dimensions=2, intervals=2))
 def test_mixing_weighs_links_as_all_trees_of_algorithm_3_do(case: Small) -> None:
     instance = case.instance()
     assert np.allclose(link_weights(instance), letter.link_weights(instance))
@@ -148,9 +151,10 @@ def test_the_publisher_is_no_subscriber_of_its_own(monkeypatch: pytest.MonkeyPat
         return grow(near, start)[0], set()
 
     grow = mixing.grow
+    rare = Small(12, 3, 3379, intervals=2, ratio=3.0).instance()
+    assert np.allclose(link_weights(rare), letter.link_weights(rare))
     monkeypatch.setattr(mixing, "grow", shared)
-    cases = [Small(12, 5, seed, ratio=10.0).instance() for seed in range(40)]
-    assert not all(np.allclose(link_weights(case), letter.link_weights(case)) for case in cases)
+    assert not np.allclose(link_weights(rare), letter.link_weights(rare))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
