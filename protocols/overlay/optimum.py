@@ -50,8 +50,10 @@ class Program:
         entries = [(number, column, value) for number, row in enumerate(self.rows) for column, value in row.items()]
         rows, columns, values = zip(*entries, strict=True)
         matrix = csr_array((values, (rows, columns)), shape=(len(self.rows), len(self.costs)))
+        # The solver's tolerances are absolute: costs must be neither tiny nor huge.
+        costs = np.array(self.costs) * (1000.0 / max(*self.costs, 1e-300))
         found = milp(
-            self.costs,
+            costs,
             integrality=self.whole,
             bounds=Bounds(0.0, 1.0),
             constraints=LinearConstraint(matrix, self.low, self.high),
@@ -74,8 +76,9 @@ def optimal_assignment(instance: Instance) -> Places:
     for row in on:
         program.require(dict.fromkeys(row, 1.0), 1.0, 1.0)
     for broker in range(instance.brokers):
-        load = {on[user][broker]: float(instance.demand[user]) for user in range(instance.users)}
-        program.require(load, 0.0, float(instance.capacity[broker] * (1 + SLACK)))
+        most = max(float(instance.capacity[broker]), 1e-300)
+        load = {on[user][broker]: float(instance.demand[user]) / most for user in range(instance.users)}
+        program.require(load, 0.0, 1 + SLACK)
     trees = SpanningTrees(instance.core)
     for channel in range(instance.rates.shape[1]):
         _add_channel(program, instance, trees, on, channel)
