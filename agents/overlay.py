@@ -91,7 +91,7 @@ class OverlaySystem(System):
             "access_cost": access,
             "core_cost": core,
             "least_cost": bound,
-            "cost_reduction_ratio": at_random / start if start else 1.0,
+            "cost_reduction_ratio": at_random / (access + core) if access + core else 1.0,
         }
         if self.settings.live:
             shown |= self._moved(world) | self._published(world)

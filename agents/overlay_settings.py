@@ -114,6 +114,8 @@ class Drawn:
     """All users with what they want at first, joined or not."""
 
     at_first: int
+    points: Floats | None
+    """Where the users are, if their links cost by distance."""
 
     @property
     def beginning(self) -> Instance:
@@ -136,7 +138,7 @@ def draw(settings: OverlaySettings, network: Network, seed: int) -> Drawn:
     interests = np.zeros_like(rates)
     for row, profile in zip(interests, profiles, strict=True):
         row[list(profile.interests)] = 1.0
-    core, access = _costs(settings, network, len(everybody), stream(seed, "overlay", "access"))
+    core, access, points = _costs(settings, network, len(everybody), stream(seed, "overlay", "access"))
     capacity = equal_capacities(rates, interests, len(network.brokers), settings.capacity_factor)
     if settings.capacity is not None:
         capacity = np.full(len(network.brokers), settings.capacity)
@@ -145,7 +147,7 @@ def draw(settings: OverlaySettings, network: Network, seed: int) -> Drawn:
         name: _plans(settings, space, profile, name in joining, [e for e in events if e.user == name], rng)
         for name, profile in zip(everybody, profiles, strict=True)
     }
-    return Drawn(space, everybody, plans, Instance(rates, interests, access, core, capacity), len(names))
+    return Drawn(space, everybody, plans, Instance(rates, interests, access, core, capacity), len(names), points)
 
 
 def _profiles(
@@ -200,19 +202,22 @@ def _churn(settings: OverlaySettings, names: list[str], rng: random.Random) -> l
     return [Event.model_validate({"at": rng.uniform(*churn.between), "user": user, "do": do}) for user, do in who]
 
 
-def _costs(settings: OverlaySettings, network: Network, users: int, rng: random.Random) -> tuple[Floats, Floats]:
+def _costs(
+    settings: OverlaySettings, network: Network, users: int, rng: random.Random
+) -> tuple[Floats, Floats, Floats | None]:
     """Links between brokers cost their length, 1 on average; access links `access_to_core` times that on average."""
     places = np.array([network.positions[name] for name in network.brokers])
     core = np.sqrt(((places[:, None] - places) ** 2).sum(axis=2))
     brokers = len(places)
     if brokers > 1:
         core = core * (brokers * (brokers - 1) / core.sum())
+    points: Floats | None = None
     if settings.access_costs == "uniform":
         access = np.array([rng.random() for _ in range(users * brokers)]).reshape(users, brokers)
     else:
         points = np.array([rng.random() for _ in range(2 * users)]).reshape(users, 2)
         access = np.sqrt(((points[:, None] - places) ** 2).sum(axis=2))
-    return core, access * (settings.access_to_core / access.mean())
+    return core, access * (settings.access_to_core / access.mean()), points
 
 
 def _check(settings: OverlaySettings, names: set[str], network: Network) -> None:
