@@ -3,5 +3,7 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "overlay": "agents.overlay:OverlaySystem",
+    "holistic": "agents.replicas:HolisticSystem",
+    "myopic": "agents.replicas:MyopicSystem",
 }
 """The systems that a scenario can name."""

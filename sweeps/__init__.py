@@ -6,5 +6,7 @@ SHIPPED = {
     "overlay-ratio": "sweeps.overlay:RATIO",
     "overlay-optimum": "sweeps.overlay_distributed:OPTIMUM",
     "overlay-distributed": "sweeps.overlay_distributed:SWEEP",
+    "replicas": "sweeps.replicas:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""
