@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,7 +134,19 @@ class OverlaySystem(System):
             "requests_to_move": sum(plan.asked for plan in plans),
             "promised_saving": sum(plan.promised for plan in plans),
             "declined": sum(using.durable.declined for using in world.protocols(Using).values()),
+            "rises": self._rises(world),
         }
+
+    def _rises(self, world: World) -> int | None:
+        """After how many moves the total cost was higher than before; unknown where users changed meanwhile."""
+        if self.settings.events or self.settings.churn is not None:
+            return None
+        assignment, trees = self.assignment.copy(), SpanningTrees(self.drawn.instance.core)
+        costs = [_total(self.drawn.instance, assignment, trees)]
+        for row in world.events.rows("move"):
+            assignment[self.place[row["user"]]] = self.brokers.index(row["foreign"])
+            costs.append(_total(self.drawn.instance, assignment, trees))
+        return sum(after > before * (1 + 1e-9) for before, after in pairwise(costs))
 
     def _published(self, world: World) -> dict[str, Any]:
         lives = [using.durable for using in world.protocols(Using).values()]

@@ -11,14 +11,34 @@ from sweeps.sweep import Claim, Curve, Figure, Measure, Parameter, Quick, Sweep
 
 OURS = "ours; the paper gives no number"
 ONE: dict[str, Any] = {"overlay.movers": "one", "overlay.assignment": "random"}
-MANY: dict[str, Any] = {"overlay.movers": "many", "overlay.assignment": "random"}
+# Many movers may send a user to and fro on old news: its patience ends that.
+MANY: dict[str, Any] = {"overlay.movers": "many", "overlay.assignment": "random", "overlay.patience": 20}
 CENTRAL: dict[str, dict[str, Any]] = {
     name: {"overlay.assignment": name} for name in ("packing", "clustering", "mixing")
 }
 MEASURES = {
     "valid": Measure(path="verdict", equals="valid", label="runs that are valid"),
     "cost": Measure(path="cost", label="total cost"),
+    "moves": Measure(path="moves", label="moves"),
+    "rises": Measure(path="rises", label="moves after which the total cost was higher"),
+    "rises_per_move": Measure(formula="case when moves > 0 then 100 * rises / moves end"),
 }
+NEVER_RISES = Claim(
+    sentence="With one mover at a time the total cost never rises.",
+    source=OURS,
+    measure="rises",
+    where="algorithm like '%one mover'",
+    at_most=0.0,
+    unit="moves after which it was higher",
+)
+RISES_WITH_MANY = Claim(
+    sentence="With many movers, who decide on old news, the total cost rises after few moves.",
+    source=OURS,
+    measure="rises_per_move",
+    where="algorithm = 'many movers'",
+    at_most=5.0,
+    unit="% of the moves",
+)
 DISTRIBUTED = "algorithm in ('one mover', 'many movers')"
 
 OPTIMUM = Sweep(
@@ -91,6 +111,8 @@ OPTIMUM = Sweep(
             )
             for other in ("packing", "clustering")
         ),
+        NEVER_RISES,
+        RISES_WITH_MANY,
         Claim(
             sentence="One mover at a time ends within 20 % of the optimum where access links cost as much or more.",
             source=OURS,
@@ -130,7 +152,6 @@ SWEEP = Sweep(
     | {
         "random_cost": Measure(path="random_cost"),
         "crr": Measure(formula="random_cost / cost", label="cost reduction ratio (random cost over cost)"),
-        "moves": Measure(path="moves", label="moves"),
         "users": Measure(path="users"),
         "moves_per_user": Measure(formula="moves / users"),
         "promised": Measure(path="promised_saving"),
@@ -171,8 +192,10 @@ SWEEP = Sweep(
             at_least=1.0,
             unit="of the runs",
         ),
+        NEVER_RISES,
+        RISES_WITH_MANY,
         Claim(
-            sentence="With one mover at a time the cost falls by what the moves promised: it never rises.",
+            sentence="With one mover at a time the cost falls by what the moves promised.",
             source=OURS,
             measure="kept_promises",
             where="algorithm = 'one mover'",

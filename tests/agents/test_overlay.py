@@ -94,7 +94,8 @@ def test_with_one_mover_the_cost_falls_with_every_move_by_what_it_promised(seed:
         after = total_cost(system.drawn.instance, assignment)
         assert after < cost and cost - after == pytest.approx(row["gain"]) and after == pytest.approx(row["cost"])
         cost = after
-    assert rows and outcome.verdict == "valid" and outcome.results["cost"] == pytest.approx(cost)
+    assert rows and outcome.results["rises"] == 0
+    assert outcome.verdict == "valid" and outcome.results["cost"] == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("seed", range(1, 6))

@@ -83,7 +83,8 @@ def test_links_and_paths_lead_somewhere() -> None:
 def sections() -> list[type[BaseModel]]:
     """Every kind of table that a scenario can hold."""
     faults = get_args(get_args(Fault)[0])
-    roots = (Frame, StorageSettings, OverlaySettings, EdgeList, GraphFile, LinkSettings, *Generated.kinds.values(), *faults)
+    systems = (StorageSettings, OverlaySettings)
+    roots = (Frame, *systems, EdgeList, GraphFile, LinkSettings, *Generated.kinds.values(), *faults)
     found: dict[type[BaseModel], None] = {}
     waiting: list[Any] = list(roots)
     while waiting:
