@@ -137,16 +137,22 @@ class OverlaySystem(System):
             "rises": self._rises(world),
         }
 
-    def _rises(self, world: World) -> int | None:
-        """After how many moves the total cost was higher than before; unknown where users changed meanwhile."""
-        if self.settings.events or self.settings.churn is not None:
-            return None
+    def observe(self, world: World) -> None:
+        """The true total cost after each move, as the event `cost`; not where users change meanwhile."""
+        if not self.settings.live or self.settings.events or self.settings.churn is not None:
+            return
         assignment, trees = self.assignment.copy(), SpanningTrees(self.drawn.instance.core)
-        costs = [_total(self.drawn.instance, assignment, trees)]
+        start = _total(self.drawn.instance, assignment, trees)
+        world.events.add(0.0, self.brokers[0], "cost", {"total": start})
         for row in world.events.rows("move"):
             assignment[self.place[row["user"]]] = self.brokers.index(row["foreign"])
-            costs.append(_total(self.drawn.instance, assignment, trees))
-        return sum(after > before * (1 + 1e-9) for before, after in pairwise(costs))
+            total = _total(self.drawn.instance, assignment, trees)
+            world.events.add(row["time"], row["node"], "cost", {"total": total})
+
+    def _rises(self, world: World) -> int | None:
+        """After how many moves the total cost was higher than before; unknown where users change meanwhile."""
+        costs = [row["total"] for row in world.events.rows("cost")]
+        return sum(after > before * (1 + 1e-9) for before, after in pairwise(costs)) if costs else None
 
     def _published(self, world: World) -> dict[str, Any]:
         lives = [using.durable for using in world.protocols(Using).values()]

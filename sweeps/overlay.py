@@ -83,7 +83,7 @@ SWEEP = Sweep(
             y_label="cost reduction ratio",
         ),
         "above_bound": Figure(
-            title="How far above the least possible cost: 100 users for each broker, independent access costs",
+            title="Cost over a lower bound, 100 users each, independent access costs",
             x="brokers",
             y="above_bound",
             where="per_broker = 100 and access_costs = 'uniform'",
