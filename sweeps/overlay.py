@@ -64,7 +64,7 @@ SWEEP = Sweep(
     measures=MEASURES,
     figures={
         f"figure_9_{costs}": Figure(
-            title=f"Figure 9: cost reduction, 100 users for each broker, {told}",
+            title=f"Figure 9: 100 users for each broker, {told}",
             x="brokers",
             y="crr",
             where=f"per_broker = 100 and access_costs = '{costs}'",
@@ -167,7 +167,7 @@ RATIO = Sweep(
     measures=MEASURES,
     figures={
         f"figure_10_{costs}": Figure(
-            title=f"Figure 10: cost reduction against the link cost ratio, {told}",
+            title=f"Figure 10: 10000 users, 100 brokers, {told}",
             x="ratio",
             y="crr",
             where=f"access_costs = '{costs}'",
