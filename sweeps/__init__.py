@@ -7,6 +7,7 @@ SHIPPED = {
     "overlay-optimum": "sweeps.overlay_distributed:OPTIMUM",
     "overlay-distributed": "sweeps.overlay_distributed:SWEEP",
     "replicas": "sweeps.replicas:SWEEP",
+    "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
     "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""
