@@ -3,6 +3,7 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "planning": "agents.planning:PlanningSystem",
+    "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
 }
