@@ -2,5 +2,6 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "dissemination": "agents.dissemination:DisseminationSystem",
 }
 """The systems that a scenario can name."""
