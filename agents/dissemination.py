@@ -220,9 +220,9 @@ class DisseminationSystem(System):
             formats = (*row.formats, *(self.settings.profiles[row.profile] if row.profile is not None else ()))
             where = tuple((str(name), str(relation), value) for name, relation, value in row.where)
             self._wish(row.broker, Wish(row.at, row.topic, self.key(row.topic), formats, where))
-        for row in self.settings.publications:
-            content = tuple(sorted(row.content.items()))
-            self._issue(row.broker, Issue(row.at, row.topic, self.key(row.topic), row.format, content))
+        for told in self.settings.publications:
+            content = tuple(sorted(told.content.items()))
+            self._issue(told.broker, Issue(told.at, told.topic, self.key(told.topic), told.format, content))
 
     def _wish(self, broker: str, wish: Wish) -> None:
         self.wishes.setdefault(broker, []).append(wish)
@@ -256,18 +256,15 @@ class DisseminationSystem(System):
         )
         if member:
             tapestry.begin_with((other, self.names[other]) for other in self.back.get(own, ()))
-        wishes = sorted(self.wishes.get(name, ()), key=lambda wish: wish.at)
-        issues = sorted(self.issues.get(name, ()), key=lambda issue: issue.at)
-        layer = self.layer()
         return content_broker(
             tapestry,
             Resources(*self._factors(name), self._capacity()),
             self._planning(),
-            wishes,
-            issues,
+            self.wishes.get(name, ()),
+            self.issues.get(name, ()),
             settings.tree == "discovered",
             self.patience_s,
-            layer,
+            self.layer(),
         )
 
     def _factors(self, name: str) -> tuple[float, float]:

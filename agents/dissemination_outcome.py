@@ -11,7 +11,7 @@ import networkx
 from protocols.dissemination.cag import members
 from protocols.dissemination.delivery import Delivery, Planned
 from protocols.dissemination.identifiers import full_tables
-from protocols.dissemination.rendezvous import Publication, Rendezvous
+from protocols.dissemination.rendezvous import Issue, Publication, Rendezvous
 from protocols.dissemination.tapestry import Tapestry
 from protocols.routing.filters import matches
 from runtime.system import World
@@ -31,9 +31,9 @@ def outcome(system: DisseminationSystem, world: World) -> dict[str, Any]:
     planned = {publication: (name, own) for name, d in deliveries.items() for publication, own in d.planned.items()}
     paid = _paid(deliveries)
     in_time = sorted(planned, key=lambda publication: (_issued(system, publication), publication))
-    costs = _totals([own for _, own in planned.values()])
-    probes = sum(rendezvous.probes for rendezvous in world.protocols(Rendezvous).values())
     total = math.fsum(own.cost for _, own in planned.values())
+    costs = {system.settings.algorithm: total, **_totals([own for _, own in planned.values()])}
+    probes = sum(rendezvous.probes for rendezvous in world.protocols(Rendezvous).values())
     overhead = _overhead(system, probes, len(planned))
     tables = [len(tapestry.table) for tapestry in world.protocols(Tapestry).values()]
     return {
@@ -59,7 +59,11 @@ def outcome(system: DisseminationSystem, world: World) -> dict[str, Any]:
         "paid_conversion": math.fsum(conversion for _, conversion in paid.values()),
         "overhead": overhead,
         "costs": costs,
-        "saved_percent": {name: 100 * (cost - total - overhead) / cost for name, cost in costs.items() if cost},
+        "saved_percent": {
+            name: 100 * (cost - total - overhead) / cost
+            for name, cost in costs.items()
+            if cost and name != system.settings.algorithm
+        },
         "blocks": _blocks([sum(paid.get(publication, (0.0, 0.0))) for publication in in_time]),
         "brokers_in_trees": sum(own.brokers for _, own in planned.values()),
         "deepest": max((own.depth for _, own in planned.values()), default=0),
@@ -83,7 +87,7 @@ def _paid(deliveries: Mapping[str, Delivery]) -> dict[Publication, tuple[float, 
 
 def _issued(system: DisseminationSystem, publication: Publication) -> float:
     publisher, number = publication
-    return sorted(issue.at for issue in system.issues[publisher])[number]
+    return system.issues[publisher][number].at
 
 
 def _totals(planned: list[Planned]) -> dict[str, float]:
@@ -170,16 +174,14 @@ def _missing(system: DisseminationSystem, world: World) -> list[str]:
     if len(plans) != len(planned):
         found.append("a publication was planned by two rendezvous points")
     for publisher, issues in system.issues.items():
-        for number, issue in enumerate(sorted(issues, key=lambda issue: issue.at)):
+        for number, issue in enumerate(issues):
             publication = (publisher, number)
             if publication not in planned:
                 found.append(f"nobody planned {publication}")
                 continue
             own = planned[publication]
             found += _unserved(system, deliveries, publication, own)
-            settled = all(w.at + 2 * system.patience_s < issue.at for ws in system.wishes.values() for w in ws)
-            if settled and own.wanted != _demand(system, publisher, number):
-                found.append(f"{publication} was not planned for what brokers want")
+            found += _unplanned(system, world.protocols(Rendezvous), publication, issue, own)
             if own.wanted and system.settings.tree == "discovered" and system.settings.load is None:
                 cost = sum(paid.get(publication, (0.0, 0.0)))
                 if not math.isclose(cost, own.cost, rel_tol=1e-9, abs_tol=1e-9):
@@ -197,14 +199,26 @@ def _unserved(
     ]
 
 
-def _demand(system: DisseminationSystem, publisher: str, number: int) -> dict[str, int]:
-    """Who should get a publication, in which formats, as the scenario says."""
-    issue = sorted(system.issues[publisher], key=lambda issue: issue.at)[number]
+def _unplanned(
+    system: DisseminationSystem,
+    rendezvous: Mapping[str, Rendezvous],
+    publication: Publication,
+    issue: Issue,
+    own: Planned,
+) -> list[str]:
+    """What was planned for whom is what the scenario says, for all whose subscription was known in time."""
+    publisher, number = publication
     possible = system.cag.reachable(system.cag.set_of([issue.original]))
-    demand: dict[str, int] = {}
+    found = []
     for broker, wishes in system.wishes.items():
-        for wish in wishes:
-            if wish.topic == issue.topic and matches(wish.conditions, issue.content):
-                demand[broker] = demand.get(broker, 0) | system.cag.set_of(wish.formats)
-    wanted = {broker: formats & possible for broker, formats in sorted(demand.items())}
-    return {broker: formats for broker, formats in wanted.items() if formats}
+        meant = [matches(wish.conditions, issue.content) and wish.topic == issue.topic for wish in wishes]
+        known = rendezvous[broker].known_at
+        in_time = [known.get(place, math.inf) < rendezvous[publisher].issued_at[number] for place in range(len(wishes))]
+        due, most = (
+            possible & system.cag.set_of(f for wish, ok in zip(wishes, chosen, strict=True) if ok for f in wish.formats)
+            for chosen in ([a and b for a, b in zip(meant, in_time, strict=True)], meant)
+        )
+        planned = own.wanted.get(broker, 0)
+        if due & ~planned or planned & ~most:
+            found.append(f"{publication} was not planned for what {broker} wants")
+    return found

@@ -1,4 +1,10 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "dissemination": "sweeps.dissemination:PLANS",
+    "dissemination-heuristics": "sweeps.dissemination:HEURISTICS",
+    "dissemination-trees": "sweeps.dissemination:TREES",
+    "dissemination-load": "sweeps.dissemination:CONCURRENT",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""

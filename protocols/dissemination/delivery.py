@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import CAG, Rates, members
 from protocols.dissemination.heuristic import heuristic
-from protocols.dissemination.optimal import optimal
+from protocols.dissemination.optimal import least_cost, optimal
 from protocols.dissemination.plan import Operator, Plan, Tree, check_demands
 from protocols.dissemination.refinement import Planner, estimated_hops, followed, refined, tree_of
 from protocols.dissemination.rendezvous import Demand, Hop, Publication, PublishContent, Refused, Rendezvous
@@ -63,6 +63,11 @@ class Planning:
         if name == "heuristic":
             return lambda tree, rates, have: heuristic(tree, rates, have, self.initial, self.iterations, self.depth)
         return {"optimal": optimal, "root": all_in_root, "leaves": all_in_leaves}[name]
+
+    def cost(self, name: str, tree: Tree, available: int) -> float:
+        if name == "optimal":
+            return least_cost(tree, self.rates, available)
+        return self.planner(name)(tree, self.rates, available).cost(self.rates)
 
 
 @dataclass
@@ -126,7 +131,7 @@ class Delivery(Protocol):
             _depth(tree),
             plan.transmission_cost(rates),
             plan.conversion_cost(rates),
-            {name: planning.planner(name)(tree, rates, available).cost(rates) for name in planning.compare},
+            {name: planning.cost(name, tree, available) for name in planning.compare if name != planning.algorithm},
         )
         brokers = receivers | {name: Contact(hop[1], name, 1) for name, (_, hop) in (hops or {}).items()}
         brokers |= {contact.name: contact for contact in self.tapestry.table.values()}

@@ -113,11 +113,9 @@ class Refining:
         nodes = self.nodes[top]
         needed = self._needed(nodes)
         subplan = Multilayer(self.tree, nodes, self.rates).steiner(self.arrives[top], needed)
-        saving = self._cost(nodes, self.arrives, self.operators) - self._cost(
-            nodes,
-            dict(zip(nodes, subplan.arrives, strict=True)),
-            dict(zip(nodes, subplan.operators, strict=True)),
-        )
+        before = sum(self._cost(n, n != top, self.arrives[n], self.operators[n]) for n in nodes)
+        rows = zip(nodes, subplan.arrives, subplan.operators, strict=True)
+        saving = before - sum(self._cost(n, n != top, arrives, operators) for n, arrives, operators in rows)
         if saving > self.least:
             heapq.heappush(self.promises, (-saving, top, self.version[top], subplan))
 
@@ -133,12 +131,8 @@ class Refining:
             needed.append(formats)
         return needed
 
-    def _cost(self, nodes: list[int], arrives: object, operators: object) -> float:
-        rates, tree = self.rates, self.tree
-        total = 0.0
-        for node in nodes:
-            total += tree.node_factors[node] * sum(rates.conversion[a][b] for a, b in operators[node])  # type: ignore[index]
-            if node != nodes[0]:
-                sent = sum(rates.transmission[f] for f in members(arrives[node]))  # type: ignore[index]
-                total += tree.link_factors[node] * sent
-        return total
+    def _cost(self, node: int, link: bool, arrives: int, operators: tuple[Operator, ...]) -> float:
+        """What a node's conversions cost, and if asked for the link to it."""
+        cost = self.tree.node_factors[node] * sum(self.rates.conversion[a][b] for a, b in operators)
+        sent = sum(self.rates.transmission[f] for f in members(arrives)) if link else 0.0
+        return cost + self.tree.link_factors[node] * sent

@@ -30,7 +30,14 @@ def optimal(tree: Tree, rates: Rates, available: int) -> Plan:
     return _Search(tree, rates).plan(available)
 
 
-def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = 6) -> Plan:
+def least_cost(tree: Tree, rates: Rates, available: int) -> float:
+    """The optimal plan's cost, which is sooner found than the plan."""
+    if rates.count > MOST_FORMATS:
+        raise TooManyFormatsError(rates.count)
+    return float(_Search(tree, rates).top[available])
+
+
+def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = 10) -> Plan:
     """The optimal plan among those whose links carry only a few formats: a better initial plan for a large CAG.
 
     What the paper plans to do (section 8). Links may carry what is at the root and the formats that most brokers want;
@@ -60,12 +67,14 @@ class _Search:
         for place in self._leaves_alike_together():
             last = self._of_leaf(place, last)
             self._offer(waiting, place, last[1])
+        self.top = last[1] if last is not None else np.zeros(1)
         for place in range(len(tree) - 1, -1, -1):
             if tree.children[place]:
                 going_on = waiting.pop(place)
                 self._refuse_unless_wanted(going_on, place)
                 self.best[place] = make_before(going_on, rates, tree.node_factors[place])
                 self._offer(waiting, place, self.best[place])
+                self.top = self.best[place]
 
     def _leaves_alike_together(self) -> list[int]:
         tree = self.tree
@@ -156,7 +165,9 @@ def _carrying(tree: Tree, rates: Rates, available: int, carried: Sequence[int]) 
 
     def own_cost(place: int) -> Costs | None:
         extra = [f for f in members(tree.wanted[place]) if f not in place_of]
-        total = np.zeros(1 << len(carried)) if extra else None
+        if not extra:
+            return None
+        total = np.zeros(1 << len(carried))
         for target in extra:
             costs = np.array([math.inf])
             for source in carried:

@@ -170,6 +170,8 @@ class Rendezvous(Protocol):
         self.matched: dict[Publication, Demand] = {}
         self.looking: dict[Publication, Looking] = {}
         self.refused: list[Refused] = []
+        self.known_at: dict[int, float] = {}
+        self.issued_at: dict[int, float] = {}
         self.probes = 0
         self.found: Found = lambda node, publish, demand, hops: None
         tapestry.changed = self.mesh_changed
@@ -232,6 +234,7 @@ class Rendezvous(Protocol):
     @on(Subscribed)
     def acknowledged(self, node: Node, sender: str, answer: Subscribed) -> None:
         self.rendezvous[answer.number] = sender
+        self.known_at.setdefault(answer.number, node.now)
         self._answered(node, "subscribe", answer.number)
 
     def mesh_changed(self, node: Node) -> None:
@@ -266,6 +269,7 @@ class Rendezvous(Protocol):
 
     def publish(self, node: Node, number: int) -> None:
         issue = self.issues[number]
+        self.issued_at.setdefault(number, node.now)
         self._expect(node, "publish", number)
         content = PublishContent(issue.key, 0, issue.topic, node.id, number, issue.original, issue.content)
         self.published(node, node.id, content)

@@ -3,12 +3,12 @@
 Tapestry is itself an overlay on an IP network, so its messages go over the underlay; the links of the scenario's
 network are acquaintances: over them a newcomer finds its way in, and the news of a failure spreads.
 
-A newcomer's Join is routed to its own identifier. The node at which that ends, its surrogate, welcomes it with its own
-table. Whoever finds an empty slot filled by somebody new tells all whom it knows with at least as many digits in
-common. News of a node for whose slot one has another is passed on to that other one, who shares more digits with it, so
-that no two nodes with a common prefix stay unknown to each other. A node that knows a nearer one for somebody who points
-to it says so. At quiescence every table is the one that full knowledge gives. The paper's own joins (acknowledged
-multicast) need locks to survive joins at the same time; these rules need none.
+A newcomer's Join is routed to its own identifier. The node at which that ends, its surrogate, welcomes it with its
+own table. Whoever finds an empty slot filled by somebody new tells all whom it knows with at least as many digits in
+common. News of a node for whose slot one has another is passed on to that other one, who shares more digits with it,
+so that no two nodes with a common prefix stay unknown to each other. A node that knows a nearer one for somebody who
+points to it says so. At quiescence every table is the one that full knowledge gives. The paper's own joins, by
+acknowledged multicast, need locks to survive joins at the same time; these rules need none.
 
 Tapestry prefers nodes that are near in the network. The underlay here has the same delays everywhere, so slots hold
 the nearest by identifier.
