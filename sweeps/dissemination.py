@@ -1,4 +1,4 @@
-"""Customized content dissemination at the paper's size (dissemination, section 6): figures 4 and 5, and what lies beyond.
+"""Customized content dissemination at the paper's size (dissemination, section 6): figures 4 and 5, and more.
 
 Four sweeps, since their grids differ: what plans save (figure 4) and how far the heuristic is from the optimum; better
 heuristics; trees that are estimated; concurrent publications (figure 5).
@@ -57,9 +57,7 @@ PLANS = Sweep(
         "saved_on_leaves": Measure(
             formula="100 * (leaves - ccd - overhead) / leaves", label="saved against all in leaves (%)"
         ),
-        "best_on_root": Measure(
-            formula="100 * (root - optimal) / root", label="the most that can be saved on root (%)"
-        ),
+        "best_on_root": Measure(formula="100 * (root - optimal) / root", label="the most to be saved on root (%)"),
         "gap": Measure(formula="100 * (heuristic - optimal) / optimal", label="heuristic above the optimum (%)"),
     },
     figures={
@@ -132,7 +130,7 @@ PLANS = Sweep(
         ),
         *(
             Claim(
-                sentence=f"At alpha/beta = 0.1 the difference to all in root is not very significant ({cag}): under 5 %.",
+                sentence=f"At alpha/beta = 0.1 the saving against all in root is not significant ({cag}): under 5 %.",
                 source=FIGURE_4,
                 measure="saved_on_root",
                 where=f"cag = '{cag}' and ratio = 0.1",
@@ -301,9 +299,9 @@ def mean_of(first: int, last: int) -> str:
 CONCURRENT = Sweep(
     name="dissemination-load",
     title="Customized dissemination: concurrent publications with costs that grow with the load",
-    about="100 publications in one time unit. What is paid is the same for both: each resource costs the more, the more"
-    " it has been used. Plans are made with these costs, or with those without load. The paper names no capacities; here"
-    " they are such that an average broker and link are used up by the 30th publication at 70 % matching, as it says.",
+    about="100 publications in one time unit. What is paid is the same for both: each resource costs the more, the"
+    " more it has been used. Plans are made with these costs, or with those without load. The paper names no capacities;"
+    " here they are such that an average broker and link are used up by the 30th publication at 70 % matching, as it says.",
     base=base(
         algorithm="heuristic",
         heuristic={"initial": "few", "iterations": 0},
@@ -339,8 +337,8 @@ CONCURRENT = Sweep(
     },
     claims=(
         Claim(
-            sentence="After the first five publications, regarding the load makes plans 80 to 90 % cheaper at 50 and 70 %"
-            " matching (publications 6 to 30).",
+            sentence="After the first five publications, regarding the load makes plans 80 to 90 % cheaper at 50 and"
+            " 70 % matching (publications 6 to 30).",
             source=FIGURE_5,
             measure="sixth_to_30th",
             table="differences",
