@@ -299,9 +299,9 @@ def mean_of(first: int, last: int) -> str:
 CONCURRENT = Sweep(
     name="dissemination-load",
     title="Customized dissemination: concurrent publications with costs that grow with the load",
-    about="100 publications in one time unit. What is paid is the same for both: each resource costs the more, the"
-    " more it has been used. Plans are made with these costs, or with those without load. The paper names no capacities;"
-    " here they are such that an average broker and link are used up by the 30th publication at 70 % matching, as it says.",
+    about="100 publications in one time unit. What is paid is the same for both: a resource costs the more, the more it"
+    " has been used. Plans are made with these costs, or with those without load. The paper names no capacities; here"
+    " they are such that an average broker and link are used up by the 30th publication at 70 % matching, as it says.",
     base=base(
         algorithm="heuristic",
         heuristic={"initial": "few", "iterations": 0},

@@ -46,8 +46,8 @@ class Mesh:
         members = names[: self.members]
         name_of = {identifier: name for name, identifier in identifiers.items()}
         tables = full_tables([identifiers[name] for name in members], self.base)
-        graph = networkx.complete_graph(names) if count < 4 else self._graph(rng, names)
-        network = from_networkx(graph, rng.choice(DELAYS))
+        # Everybody knows everybody by name, so that the living stay connected whoever fails.
+        network = from_networkx(networkx.complete_graph(names), rng.choice(DELAYS))
         arrival = {n: 1.0 if self.at_once else rng.uniform(0, 30) for n in names}
         departure = {n: rng.uniform(0, 40) for n in rng.sample(names[1:], max(0, min(self.leaving, count - 2)))}
         plan = FaultPlan(self.seed)
@@ -67,12 +67,6 @@ class Mesh:
             return Agent([tapestry, *([] if layer else [Vigil(tapestry, 40.0)])], layer)
 
         return Simulator(network, agent, self.seed, plan)
-
-    @staticmethod
-    def _graph(rng: random.Random, names: list[str]) -> Any:
-        """Acquaintances: enough of them that the living stay connected."""
-        graph = networkx.complete_graph(len(names))
-        return networkx.relabel_nodes(graph, dict(enumerate(names)))
 
     def problems(self, limit: int = 400_000) -> list[str]:
         sim = self.build()
