@@ -13,6 +13,7 @@ from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.parquet import log_cost
+from tests.bench.plans import plan_race, plan_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
 
@@ -39,6 +40,8 @@ def main(quick: bool, file: Path | None) -> None:
     sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
     console.print(sweep_table(sweep))
     console.print(log_read_table(read))
+    plans = plan_race(quick)
+    console.print(plan_table(plans))
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
@@ -46,7 +49,7 @@ def main(quick: bool, file: Path | None) -> None:
         file.write_text(
             json.dumps(
                 as_json(scores, many, cost)
-                | {"sweep": asdict(sweep), "spark": asdict(read)}
+                | {"sweep": asdict(sweep), "spark": asdict(read), "plans": [asdict(score) for score in plans]}
                 | ray_as_json(ray_scores, ray_aims),
                 indent=2,
             )
