@@ -141,8 +141,11 @@ class DisseminationSystem(System):
     files: ClassVar = {"cag": "cags"}
     headings: ClassVar = {
         "publications": ("publication",),
-        "delivered": ("broker", "formats that it got"),
-        "refused": ("broker", "formats that cannot be made"),
+        "served": ("format", "brokers that got it"),
+        "refused": ("broker and format that cannot be made", "publication"),
+        "costs": ("plans", "cost"),
+        "saved_percent": ("compared with", "percent"),
+        "blocks": ("five publications", "mean cost paid"),
     }
 
     def __init__(
