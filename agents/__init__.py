@@ -3,5 +3,7 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "dissemination": "agents.dissemination:DisseminationSystem",
+    "holistic": "agents.replicas:HolisticSystem",
+    "myopic": "agents.replicas:MyopicSystem",
 }
 """The systems that a scenario can name."""

@@ -6,5 +6,7 @@ SHIPPED = {
     "dissemination-heuristics": "sweeps.dissemination:HEURISTICS",
     "dissemination-trees": "sweeps.dissemination:TREES",
     "dissemination-load": "sweeps.dissemination:CONCURRENT",
+    "replicas": "sweeps.replicas:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""
