@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from protocols.dissemination.delivery import Delivery, Planning
 from protocols.dissemination.rendezvous import Issue, Rendezvous, Wish
 from protocols.dissemination.resources import Resources
-from protocols.dissemination.tapestry import Tapestry, Vigil
+from protocols.dissemination.tapestry import Tapestry
+from protocols.dissemination.vigil import Vigil
 from runtime.agent import Agent, Layer
 
 

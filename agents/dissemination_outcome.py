@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import networkx
 
 from protocols.dissemination.cag import members
+from protocols.dissemination.content_messages import Publication
 from protocols.dissemination.delivery import Delivery, Planned
 from protocols.dissemination.identifiers import full_tables
-from protocols.dissemination.rendezvous import Issue, Publication, Rendezvous
+from protocols.dissemination.rendezvous import Issue, Rendezvous
 from protocols.dissemination.tapestry import Tapestry
 from protocols.routing.filters import matches
 from runtime.system import World

@@ -21,93 +21,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocols.dissemination.identifiers import VALUES, Slot, distance, shared, slot_of
-from runtime.agent import LinkChanged, Node, Protocol, Timer, on
-from runtime.message import message, replace
-
-
-@message
-class Contact:
-    """A node: its identifier, its name on the network, and which of its lives this is."""
-
-    identifier: str
-    name: str
-    life: int
-
-
-@message
-class Join:
-    """A newcomer looks for its surrogate: routed to its own identifier, so many digits of which are resolved."""
-
-    newcomer: Contact
-    level: int
-
-
-@message
-class Welcome:
-    """The surrogate's answer: itself and its table, as far as it is of use to the newcomer."""
-
-    contacts: tuple[Contact, ...]
-
-
-@message
-class News:
-    """There is this node. `introduced`: you two may know different parts of the mesh, so tell each other."""
-
-    contact: Contact
-    introduced: bool
-
-
-@message
-class Rows:
-    """What I know that you can use."""
-
-    contacts: tuple[Contact, ...]
-
-
-@message
-class Point:
-    """You are in my table. In it, as far as it is of use to you, these slots are filled."""
-
-    contact: Contact
-    filled: tuple[tuple[int, int], ...]
-
-
-@message
-class Unpoint:
-    """You are no longer in my table."""
-
-    contact: Contact
-
-
-@message
-class Need:
-    """My slot for this prefix is empty: whom do you have?"""
-
-    contact: Contact
-    level: int
-    digit: int
-
-
-@message
-class Gone:
-    """This node has failed or left; told from acquaintance to acquaintance."""
-
-    contact: Contact
-
-
-@message
-class Retry:
-    """A timer: nobody has welcomed me yet."""
-
-
-@message
-class Arrive:
-    """A timer: now the node is to join."""
-
-
-@message
-class Depart:
-    """A timer: now the node is to leave."""
+from protocols.dissemination.mesh_messages import (
+    Arrive,
+    Contact,
+    Depart,
+    Gone,
+    Join,
+    Need,
+    News,
+    Point,
+    Retry,
+    Rows,
+    Unpoint,
+    Welcome,
+)
+from runtime.agent import Node, Protocol, Timer, on
+from runtime.message import replace
 
 
 @dataclass
@@ -116,23 +45,6 @@ class Lives:
 
     life: int = 1
     left: bool = False
-
-
-@message
-class Ping:
-    """Are you there?"""
-
-
-@message
-class Pong:
-    """I am."""
-
-
-@message
-class Silence:
-    """A timer: the acquaintance should have answered by now."""
-
-    peer: str
 
 
 class Tapestry(Protocol):
@@ -489,37 +401,3 @@ class Tapestry(Protocol):
             contact = self.me(node)
         if contact is not None and contact.name != sender:
             node.send_underlay(sender, News(contact, introduced=True))
-
-
-class Vigil(Protocol):
-    """Watches over the acquaintances where no layer does: whoever does not answer a ping in time is down.
-
-    The hint that something happened to a link stands in for heartbeats, which would never let a run end.
-    """
-
-    def __init__(self, tapestry: Tapestry, patience_s: float) -> None:
-        self.tapestry = tapestry
-        self.patience_s = patience_s
-        self.waiting: dict[str, tuple[Timer, int]] = {}
-
-    @on(LinkChanged)
-    def doubtful(self, node: Node, sender: str, hint: LinkChanged) -> None:
-        if hint.peer not in self.waiting:
-            node.send_underlay(hint.peer, Ping())
-            timer = node.after(self.patience_s, Silence(hint.peer))
-            self.waiting[hint.peer] = (timer, self.tapestry.alive.get(hint.peer, 1))
-
-    @on(Ping)
-    def pinged(self, node: Node, sender: str, ping: Ping) -> None:
-        node.send_underlay(sender, Pong())
-
-    @on(Pong)
-    def answered(self, node: Node, sender: str, pong: Pong) -> None:
-        if sender in self.waiting:
-            node.cancel(self.waiting.pop(sender)[0])
-
-    @on(Silence)
-    def silent(self, node: Node, sender: str, timer: Silence) -> None:
-        if timer.peer in self.waiting:
-            _, life = self.waiting.pop(timer.peer)
-            self.tapestry.declare(node, timer.peer, life)

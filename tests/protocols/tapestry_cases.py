@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from protocols.channel import Channel
 from protocols.dissemination.identifiers import DIGITS, full_tables, in_digits, nearest
-from protocols.dissemination.tapestry import Tapestry, Vigil
+from protocols.dissemination.tapestry import Tapestry
+from protocols.dissemination.vigil import Vigil
 from runtime.agent import Agent
 from runtime.faults import FaultPlan
 from runtime.network import from_networkx
