@@ -397,7 +397,7 @@ class Tapestry(Protocol):
     @on(Need)
     def needed(self, node: Node, sender: str, need: Need) -> None:
         contact = self.table.get((need.level, need.digit))
-        if VALUES[self.identifier[need.level]] == need.digit:
+        if VALUES[self.identifier[need.level]] == need.digit and not self.durable.left:
             contact = self.me(node)
         if contact is not None and contact.name != sender:
             node.send_underlay(sender, News(contact, introduced=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.dissemination.identifiers import DIGITS, distance, full_tables, in_digits, nearest, shared, slot_of
@@ -84,6 +84,7 @@ def test_tables_are_right_after_nodes_leave(mesh: Mesh, schedule: str) -> None:
 
 @FEWER
 @given(meshes(leaving="some", crashes="some", deaths="some"), FAIR)
+@example(Mesh(1, 7, seed=3, base=4, digits=5, leaving=3, crashes=2, deaths=3, at_once=True), "timed")
 def test_tables_are_right_while_nodes_join_leave_crash_and_recover(mesh: Mesh, schedule: str) -> None:
     assert fair(mesh, schedule).problems() == []
 
