@@ -176,6 +176,7 @@ PLANS = Sweep(
             at_least=0.0,
             at_most=10.0,
             unit="%",
+            remark="the bound was set after a look at single runs",
         ),
     ),
     quick=Quick(runs=2, parameters={"matching": (0.05, 0.2)}),
