@@ -7,6 +7,7 @@ SHIPPED = {
     "dissemination-trees": "sweeps.dissemination:TREES",
     "dissemination-load": "sweeps.dissemination:CONCURRENT",
     "replicas": "sweeps.replicas:SWEEP",
+    "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
     "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

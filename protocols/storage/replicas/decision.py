@@ -41,6 +41,9 @@ class Policy:
     guarded: bool = False
     """An item leaves only if a store with a smaller name is known to hold it: then it can never be lost."""
 
+    load_weight: float = 0.0
+    """How many hops of traffic the storage load is worth (VI); above 0, `load.py` decides."""
+
 
 @dataclass(frozen=True)
 class Worth:
@@ -92,14 +95,14 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     held = worth.held.copy()
     free = capacity - float(sizes[held].sum()) + ROOM
     # Step 3. Only the item of largest gain is a candidate.
-    new = _largest(gain, worth.can_come & (sizes <= capacity + ROOM))
+    new = largest(gain, worth.can_come & (sizes <= capacity + ROOM))
     if new is None:
         return None
     # Step 4. Items leave in order of smallest loss until it fits.
     loss = 0.0
     leaving = worth.may_leave.copy()
     while free < sizes[new]:
-        least = _largest(-worth.value, leaving)
+        least = largest(-worth.value, leaving)
         if least is None:
             return None
         leaving[least] = held[least] = False
@@ -113,7 +116,7 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     # Step 6. Fill what is left; what has just left has its loss to gain and need not be fetched.
     gain = np.where(worth.held, worth.value, gain)
     able = (worth.can_come | worth.held) & (gain >= 0)
-    while (filler := _largest(gain, able & ~held & (sizes <= free))) is not None:
+    while (filler := largest(gain, able & ~held & (sizes <= free))) is not None:
         held[filler] = True
         free -= float(sizes[filler])
     return held
@@ -136,7 +139,7 @@ def _best_content(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | Non
     return best if then < now - ROUNDING * abs(now) else None
 
 
-def _largest(amounts: Amounts, among: Chosen) -> int | None:
+def largest(amounts: Amounts, among: Chosen) -> int | None:
     """The place of the largest amount; of those that are equal but for rounding, the first."""
     places = np.flatnonzero(among)
     if not places.size:
