@@ -99,7 +99,9 @@ PLANS = Sweep(
                 where=f"cag = '{cag}'",
                 at_least=0.0,
                 unit="%",
-                remark="where conversion is dear, all in root is optimal, and discovery and planning are lost",
+                remark="where all in root is optimal, discovery and planning are spent for nothing"
+                if against == "root"
+                else "",
             )
             for cag, kind in (("map", "small"), ("video", "large"))
             for against in ("leaves", "root")
