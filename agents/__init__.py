@@ -3,6 +3,7 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "dissemination": "agents.dissemination:DisseminationSystem",
+    "planning": "agents.planning:PlanningSystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from protocols.presence import Presence
 from protocols.routing.topics import Subscriptions
 from protocols.storage.coverage import Coverage
+from protocols.storage.manager import Metering
 from protocols.storage.retrieval import Retrieval
 from runtime.agent import Agent, Layer
 
@@ -17,3 +18,12 @@ def storage_broker(attached: Iterable[str], layer: Layer | None = None) -> Agent
     coverage, subscriptions = Coverage(attached), Subscriptions(attached)
     presence = Presence([coverage, subscriptions])
     return Agent([presence, subscriptions, coverage, Retrieval(coverage)], layer)
+
+
+def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer | None = None) -> Agent:
+    """A broker that also tells the manager what its clients request."""
+    attached = tuple(attached)
+    coverage, subscriptions = Coverage(attached), Subscriptions(attached)
+    presence = Presence([coverage, subscriptions])
+    metering = Metering(coverage, subscriptions, report_every_s)
+    return Agent([presence, subscriptions, coverage, metering], layer)

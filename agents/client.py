@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from protocols.presence import Presence
 from protocols.routing.filters import Content, Filter
+from protocols.storage.browsing import Browsing, Phase
 from protocols.storage.client import Asking
 from runtime.agent import Agent, Layer
 
@@ -18,3 +19,8 @@ def client(
 ) -> Agent:
     asking = Asking(home, publications, requests)
     return Agent([Presence(), asking], layer)
+
+
+def browsing_client(home: str, phases: Sequence[Phase], retry_after_s: float, layer: Layer | None = None) -> Agent:
+    """All clients of one broker: they request at random times."""
+    return Agent([Presence(), Browsing(home, phases, retry_after_s)], layer)

@@ -13,6 +13,7 @@ from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.parquet import log_cost
+from tests.bench.planning import planning_cost, planning_table
 from tests.bench.plans import plan_race, plan_table
 from tests.bench.replicas import replicas_cost, replicas_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
@@ -46,6 +47,8 @@ def main(quick: bool, file: Path | None) -> None:
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
+    planning = planning_cost(quick)
+    console.print(planning_table(planning))
     replicas = replicas_cost(quick)
     console.print(replicas_table(replicas))
     if file is not None:
@@ -54,7 +57,8 @@ def main(quick: bool, file: Path | None) -> None:
                 as_json(scores, many, cost)
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
                 | ray_as_json(ray_scores, ray_aims)
-                | {"replicas": asdict(replicas), "plans": [asdict(score) for score in plans]},
+                | {"planning": asdict(planning), "replicas": asdict(replicas)}
+                | {"plans": [asdict(score) for score in plans]},
                 indent=2,
             )
             + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from agents.replicas import ReplicasSystem
 from protocols.storage.replicas.decision import holistic, myopic
 from protocols.storage.replicas.facts import Rates
+from protocols.storage.replicas.knapsack import best_fit
 from protocols.storage.replicas.knowledge import Knowledge
 from protocols.storage.replicas.replacing import Replacing
 from protocols.storage.replicas.view import View, nearest_two
@@ -125,6 +127,19 @@ def test_the_knapsack_never_ends_with_a_replacement_that_the_papers_rule_would_m
         paper = Case(stores=8, items=6, seed=seed)
         judge = check(paper.scenario()).system
         assert judge.violations(world) == []
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=9), st.integers(0, 30))
+@settings(max_examples=200, deadline=None)
+def test_a_knapsack_is_packed_as_well_as_by_trying_everything(things: list[tuple[int, int]], room: int) -> None:
+    values, sizes = [value for value, _ in things], [size for _, size in things]
+    sets = itertools.product([False, True], repeat=len(things))
+    best = max(
+        sum(itertools.compress(values, chosen)) for chosen in sets if sum(itertools.compress(sizes, chosen)) <= room
+    )
+    found = best_fit(values, sizes, room)
+    assert sum(sizes[place] for place in found) <= room
+    assert sum(values[place] for place in found) == best
 
 
 # Tokens, epochs, faults

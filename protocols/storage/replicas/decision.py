@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 
+from protocols.storage.replicas.knapsack import best_fit
 from protocols.storage.replicas.view import View
 
 Amounts = NDArray[np.float64]
@@ -125,18 +125,12 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
 def _best_content(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     """The best content given what all the others hold: a knapsack, solved exactly."""
     value = np.where(worth.held, worth.value, worth.value - worth.fetching)
-    able = worth.held | (worth.can_come & (value > 0))
-    must = worth.held & ~worth.may_leave
-    objective = np.where(able & ~must, -value, 0.0)
-    found = milp(
-        objective,
-        constraints=LinearConstraint(sizes[np.newaxis, :], ub=capacity + ROOM),
-        bounds=Bounds(must.astype(float), able.astype(float)),
-        integrality=np.ones(len(sizes)),
-    )
-    best = found.x > 0.5 if found.x is not None else worth.held
-    now, then = float(objective[worth.held].sum()), float(objective[best].sum())
-    return best if then < now - ROUNDING * abs(now) else None
+    best = worth.held & ~worth.may_leave
+    places = np.flatnonzero((worth.may_leave | worth.can_come) & (value > 0))
+    room = capacity - float(sizes[best].sum()) + ROOM
+    best[places[best_fit(value[places].tolist(), sizes[places].tolist(), room)]] = True
+    now, then = float(value[worth.held].sum()), float(value[best].sum())
+    return best if then > now + ROUNDING * abs(now) else None
 
 
 def largest(amounts: Amounts, among: Chosen) -> int | None:
