@@ -2,6 +2,7 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "dissemination": "agents.dissemination:DisseminationSystem",
     "planning": "agents.planning:PlanningSystem",
     "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",

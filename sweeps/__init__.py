@@ -2,6 +2,10 @@
 
 SHIPPED = {
     "coverage": "sweeps.coverage:SWEEP",
+    "dissemination": "sweeps.dissemination:PLANS",
+    "dissemination-heuristics": "sweeps.dissemination:HEURISTICS",
+    "dissemination-trees": "sweeps.dissemination:TREES",
+    "dissemination-load": "sweeps.dissemination:CONCURRENT",
     "planning": "sweeps.planning:SWEEP",
     "planning-balanced": "sweeps.planning_balanced:SWEEP",
     "planning-change": "sweeps.planning_change:SWEEP",
