@@ -54,14 +54,12 @@ Links = dict[tuple[str, str], LinkModel]
 
 def build(settings: NetworkSettings, seed: int, folder: Path) -> Network:
     """The network of these settings: always the same for the same seed. Files are sought in the folder."""
-    drawn_from = settings.seed if settings.seed is not None else seed
+    own = settings.seed if isinstance(settings, Generated) else None
+    drawn_from = seed if own is None else own
     return settings.network(np.random.Generator(np.random.PCG64(derive(drawn_from, "network"))), folder)
 
 
 class NetworkSettings(ManyForms):
-    seed: int | None = None
-    """The network is drawn from this instead of the run's seed: different runs on the same network."""
-
     delay: Delay = Distribution(1.0)
     access_delay: Delay | None = None
     underlay_delay: Delay | None = None
@@ -244,6 +242,9 @@ def joined(
 
 class Generated(NetworkSettings):
     kinds: ClassVar[dict[str, type[Generated]]] = {}
+
+    seed: int | None = None
+    """The network is drawn from this instead of the run's seed: different runs on the same network."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **arguments: Any) -> None:

@@ -529,3 +529,12 @@ def test_a_line_of_numbered_nodes_is_sorted_by_name_not_by_number() -> None:
     assert list(network.neighbours)[:3] == ["n1", "n10", "n11"]
     assert network.neighbours["n10"] == ("n11", "n9")
     assert all(network.link(f"n{a}", f"n{b}") for a, b in pairwise(range(1, 12)))
+
+
+def test_a_network_with_a_seed_of_its_own_is_the_same_in_every_run() -> None:
+    def links(run: int, **own: int) -> Any:
+        keys = {"kind": "random-graph", "nodes": 20, "degree": 3.0, **own}
+        return build(parse(NetworkSettings, keys), run, Path()).neighbours
+
+    assert links(1) != links(2)
+    assert links(1, seed=5) == links(2, seed=5) != links(1, seed=6)
