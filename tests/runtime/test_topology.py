@@ -302,12 +302,12 @@ KINDS = "line, star, ring, grid, balanced-tree, random-tree, random-graph, compl
         ({"kind": "ring", "nodes": 2}, "network.nodes: 2 is too small; write a number of 3 or more"),
         (
             {"kind": "line", "nodes": 3, "rows": 3},
-            f"network.rows: unknown key; allowed: {COMMON}, nodes, kind",
+            f"network.rows: unknown key; allowed: {COMMON}, seed, nodes, kind",
         ),
         ({"kind": "grid", "rows": 3}, "network.columns: missing; write e.g. columns = 5"),
         (
             {"kind": "grid", "rows": 2, "columns": 2, "nodes": 4},
-            f"network.nodes: unknown key; allowed: {COMMON}, kind, rows, columns",
+            f"network.nodes: unknown key; allowed: {COMMON}, seed, kind, rows, columns",
         ),
         ({"kind": "balanced-tree", "branching": 2}, "network.height: missing; write e.g. height = 4"),
         ({"kind": "random-graph", "nodes": 10}, "network.degree: missing; write e.g. degree = 3.0"),
