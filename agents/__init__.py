@@ -2,7 +2,9 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "dissemination": "agents.dissemination:DisseminationSystem",
     "planning": "agents.planning:PlanningSystem",
+    "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
 }

@@ -12,8 +12,10 @@ from rich.console import Console
 from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
+from tests.bench.overlays import overlay_race, overlay_table
 from tests.bench.parquet import log_cost
 from tests.bench.planning import planning_cost, planning_table
+from tests.bench.plans import plan_race, plan_table
 from tests.bench.replicas import replicas_cost, replicas_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
@@ -41,6 +43,10 @@ def main(quick: bool, file: Path | None) -> None:
     sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
     console.print(sweep_table(sweep))
     console.print(log_read_table(read))
+    overlays = overlay_race(quick)
+    console.print(overlay_table(overlays))
+    plans = plan_race(quick)
+    console.print(plan_table(plans))
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
@@ -54,7 +60,9 @@ def main(quick: bool, file: Path | None) -> None:
                 as_json(scores, many, cost)
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
                 | ray_as_json(ray_scores, ray_aims)
-                | {"planning": asdict(planning), "replicas": asdict(replicas)},
+                | {"planning": asdict(planning), "replicas": asdict(replicas)}
+                | {"overlays": [asdict(score) for score in overlays]}
+                | {"plans": [asdict(score) for score in plans]},
                 indent=2,
             )
             + "\n"
