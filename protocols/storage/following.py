@@ -166,8 +166,9 @@ class Following(Storing):
         self.durable.stored.pop(topic, None)
 
     def acquire(self, node: Node, topic: str, attempt: int = 1) -> None:
-        self.durable.acquiring[topic] = self.subscribe(node, topic)
-        node.send(self.home, FetchTopic(topic, ()))
+        if attempt == 1:
+            self.durable.acquiring[topic] = self.subscribe(node, topic)
+        node.send(self.home, FetchTopic(topic, self.durable.acquiring[topic], ()))
         node.after(self.patience_s * 2**attempt, FetchTopicAgain(topic, attempt))
 
     @on(FetchTopicAgain)
@@ -182,7 +183,8 @@ class Following(Storing):
 
     @on(TopicCopy)
     def copied(self, node: Node, sender: str, copy: TopicCopy) -> None:
-        if self.failed or copy.topic not in self.durable.acquiring:
+        # A copy of an earlier fetch is too old if the topic was dropped meanwhile.
+        if self.failed or self.durable.acquiring.get(copy.topic) != copy.number:
             return
         for publication in copy.publications:
             self.keep(publication)
@@ -225,6 +227,6 @@ class Following(Storing):
             return
         if fetch.topic in self.durable.topics:
             everything = tuple(self.durable.stored.get(fetch.topic, {}).values())
-            node.send(self.home, TopicCopy(fetch.topic, everything, path[:-1]))
+            node.send(self.home, TopicCopy(fetch.topic, fetch.number, everything, path[:-1]))
         else:
             node.send(self.home, replace(fetch, path=path))  # the broker knows who holds it now

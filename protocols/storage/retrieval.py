@@ -36,17 +36,22 @@ class Response:
 
 @message
 class FetchTopic:
-    """A store that is to hold this topic wants all that a nearest holder has; the path is as in a request."""
+    """A store that is to hold this topic wants all that a nearest holder has; the path is as in a request.
+
+    The number is that of the store's subscription, behind which the fetch travels.
+    """
 
     topic: str
+    number: int
     path: tuple[str, ...]
 
 
 @message
 class TopicCopy:
-    """All that a store holds on this topic, on its way back along the path of the fetch."""
+    """All that a store holds on this topic, on its way back along the path of the fetch with this number."""
 
     topic: str
+    number: int
     publications: tuple[Publish, ...]
     path: tuple[str, ...]
 

@@ -108,6 +108,7 @@ def test_nothing_is_lost_in_any_fifo_order(case: Case) -> None:
 @settings(max_examples=15, deadline=None)
 @given(cases())
 @example(Case(brokers=7, topics=1, seed=20, react="either"))
+@example(Case(brokers=14, topics=4, seed=945, react="replan"))
 def test_nothing_is_lost_however_unfair_the_schedule(case: Case) -> None:
     assert case.problems_when("priority") == []
 
@@ -166,7 +167,7 @@ def advertise_before_it_is_complete(self: Following, node: Node, topic: str, att
 def fetch_before_subscribing(self: Following, node: Node, topic: str, attempt: int = 1) -> None:
     from protocols.storage.retrieval import FetchTopic
 
-    node.send(self.home, FetchTopic(topic, ()))
+    node.send(self.home, FetchTopic(topic, self.durable.number + 1, ()))
     self.durable.acquiring[topic] = self.subscribe(node, topic)
 
 
