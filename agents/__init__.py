@@ -2,5 +2,6 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
+    "relocation": "agents.relocation:RelocationSystem",
 }
 """The systems that a scenario can name."""

@@ -1,0 +1,130 @@
+"""A broker's connections and what passes over them: the resource model (relocation, 5).
+
+Every message waits in the broker's input queue and takes matching time, a publication more the larger the table is. On
+its way out it waits in the output queue of its connection, as long as those before it need at this bandwidth. A
+client that has moved here is reached over the underlay; neighbours and attached clients over their links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from runtime.agent import Node
+from runtime.message import Message, encode
+
+NEWEST = 0.05
+"""The weight of the newest value in the averages that a monitor keeps."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """How fast a broker is, and from when on its work is counted."""
+
+    matching_s: float = 0.0
+    """What every message takes."""
+
+    per_subscription_s: float = 0.0
+    """What a publication takes beyond that for each subscription in the table."""
+
+    bandwidth: float | None = None
+    """Bytes per second of each connection; None: a message's size does not matter."""
+
+    since_s: float = 0.0
+
+
+@dataclass
+class Work:
+    """What a broker has done since counting began."""
+
+    publications: int = 0
+    control: int = 0
+    passed_on: int = 0
+    """Publications that were sent to other brokers."""
+
+    control_passed_on: int = 0
+    sent: int = 0
+    bytes_out: int = 0
+    busy_s: float = 0.0
+
+
+@dataclass
+class Connections:
+    """Sends, receives and counts for all protocols of a broker."""
+
+    brokers: frozenset[str]
+    """The neighbours that are brokers."""
+
+    attached: frozenset[str] = frozenset()
+    """The clients with a link to this broker, wherever they are connected now."""
+
+    resources: Resources = Resources()
+    work: Work = field(default_factory=Work)
+    counting: bool = False
+    waiting_s: float = 0.0
+    """The average time in the input queue."""
+
+    matching_s: float = 0.0
+    """The average matching time of a publication."""
+
+    free_at: dict[str, float] = field(default_factory=dict)
+    output_s: dict[str, float] = field(default_factory=dict)
+    """For each neighbour, and under its own name for all clients: the average time in the output queue."""
+
+    def received(self, node: Node, subscriptions: int | None = None) -> None:
+        """A message came in: a publication to be matched with so many subscriptions, or control if None."""
+        if not self.counting and node.now >= self.resources.since_s:
+            self.counting, self.work = True, Work()
+        resources, work = self.resources, self.work
+        waited_s, matching_s = node.now - node.arrived, resources.matching_s
+        if subscriptions is None:
+            work.control += 1
+        else:
+            work.publications += 1
+            matching_s += resources.per_subscription_s * subscriptions
+            self.waiting_s += NEWEST * (waited_s - self.waiting_s)
+            self.matching_s += NEWEST * (matching_s - self.matching_s)
+        work.busy_s += matching_s
+        if matching_s:
+            node.work(matching_s)
+
+    def send(self, node: Node, peer: str, message: Message) -> None:
+        """Send one control message."""
+        self._queue(node, (peer,), len(encode(message)))
+        if peer in self.brokers:
+            self.work.control_passed_on += 1
+        if peer in self.brokers or peer in self.attached:
+            node.send(peer, message)
+        else:
+            node.send_underlay(peer, message)
+
+    def broadcast(self, node: Node, message: Message, skip: str | None = None) -> None:
+        """Send one control message to all neighbouring brokers but one."""
+        for peer in sorted(self.brokers):
+            if peer != skip:
+                self.send(node, peer, message)
+
+    def spread(self, node: Node, publication: Message, brokers: Sequence[str], clients: Iterable[str]) -> None:
+        """Send a publication on its way to these brokers and clients."""
+        here: list[str] = [*brokers]
+        moved: list[str] = []
+        for client in clients:
+            (here if client in self.attached else moved).append(client)
+        self.work.passed_on += len(brokers)
+        self._queue(node, here + moved, len(encode(publication)))
+        if here:
+            node.broadcast(publication, to=here)
+        for client in moved:
+            node.send_underlay(client, publication)
+
+    def _queue(self, node: Node, peers: Collection[str], size: int) -> None:
+        self.work.sent += len(peers)
+        self.work.bytes_out += size * len(peers)
+        if (bandwidth := self.resources.bandwidth) is None:
+            return
+        now, free_at = node.now, self.free_at
+        for peer in peers:
+            free_at[peer] = until = max(now, free_at.get(peer, 0.0)) + size / bandwidth
+            queue = peer if peer in self.brokers else node.id
+            before = self.output_s.get(queue, 0.0)
+            self.output_s[queue] = before + NEWEST * (until - now - before)
