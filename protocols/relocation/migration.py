@@ -160,10 +160,12 @@ class Migration(Protocol):
 
     def redirect(self, node: Node, publisher: str, hop: str) -> None:
         """Operations 1 to 3: the advertisement's last hop changes, and with it what the neighbours should know."""
+        if self.routing.flooding and hop in self.connections.brokers:
+            self.routing.place(node, publisher, None)
+            return
         known = self.routing.advertisements.get(publisher)
-        elsewhere = self.routing.flooding and hop in self.connections.brokers
-        conditions = known.conditions if known is not None else self.coming[publisher]
-        self.routing.place(node, publisher, None if elsewhere else Entry(conditions, hop))
+        conditions = self.coming[publisher] if known is None else known.conditions
+        self.routing.place(node, publisher, Entry(conditions, hop))
 
     # The target
 
