@@ -61,14 +61,14 @@ class Move(Settings):
 
 
 class PopTable(Settings):
-    threshold: Count = PopSettings.threshold
-    traced_per_window: Count = PopSettings.traced_per_window
+    traced_per_window: Count | None = None
+    """Half of the threshold if left out, as in the paper."""
+
     window: Positive = PopSettings.window_s
     newest: Annotated[float, Field(gt=0, le=1)] = PopSettings.newest
 
 
 class GrapeTable(Settings):
-    threshold: Count = GrapeSettings.threshold
     priority: Literal["load", "delay"] = "load"
     weight: Annotated[float, Field(ge=0, le=100)] = GrapeSettings.weight
 
@@ -84,6 +84,7 @@ class RelocationSettings(Settings):
     """The scenario's [relocation]."""
 
     algorithm: Literal["none", "pop", "grape"] = "none"
+    threshold: Count = PopSettings.threshold
     routing: Literal["advertisements", "flooding"] = "advertisements"
     covering: bool = False
     publishers: dict[str, Publisher] = Field(default_factory=dict)
@@ -93,7 +94,7 @@ class RelocationSettings(Settings):
     pop: PopTable = PopTable()
     grape: GrapeTable = GrapeTable()
     matching: Matching = Matching()
-    counted_from: Seconds = 0.0
+    steady_from: Seconds = 0.0
 
 
 class RelocationSystem(System):
@@ -103,7 +104,7 @@ class RelocationSystem(System):
     Settings = RelocationSettings
     settings: RelocationSettings
     headings: ClassVar = {
-        "publishers": ("publisher", "published", "from", "now at", "migrations"),
+        "publishers": ("publisher",),
     }
 
     def __init__(
@@ -113,7 +114,8 @@ class RelocationSystem(System):
         self.parts = _parts(settings)
         if settings.stocks is not None:
             self.parts |= draw(settings.stocks, network, seed)
-        if not any(part.program for part in self.parts.values()):
+        self.programs = [part.program for part in self.parts.values() if part.program is not None]
+        if not self.programs:
             raise ScenarioError("relocation", "no publisher; write publishers = {...} or stocks = {...}")
         self.tree = network.graph()
         network = network.attach({name: part.broker for name, part in self.parts.items()}, "relocation")
@@ -131,7 +133,7 @@ class RelocationSystem(System):
         if part.program is not None:
             return publisher(part.broker, part.program, self.moves.get(name, ()), layer)
         assert part.wish is not None
-        return subscriber(part.broker, [part.wish], self.settings.counted_from, layer)
+        return subscriber(part.broker, [part.wish], self.settings.steady_from, layer)
 
     def _broker(self, name: str) -> Agent:
         settings = self.settings
@@ -139,18 +141,21 @@ class RelocationSystem(System):
             settings.matching.base,
             settings.matching.per_subscription,
             self.network.default.bandwidth,
-            settings.counted_from,
+            begins_s=min(program.start_s for program in self.programs),
+            steady_s=settings.steady_from,
         )
         connections = Connections(frozenset(self.tree[name]), frozenset(self._guests[name]), resources)
-        algorithm: PopSettings | GrapeSettings | None = None
-        if settings.algorithm == "pop":
-            pop = settings.pop
-            algorithm = PopSettings(pop.threshold, pop.traced_per_window, pop.window, pop.newest)
-        elif settings.algorithm == "grape":
-            algorithm = GrapeSettings(settings.grape.threshold, settings.grape.priority, settings.grape.weight)
         return content_broker(
-            connections, algorithm, settings.covering, settings.routing == "flooding", self.layer()
+            connections, self._algorithm(), settings.covering, settings.routing == "flooding", self.layer()
         )
+
+    def _algorithm(self) -> PopSettings | GrapeSettings | None:
+        threshold, pop, grape = self.settings.threshold, self.settings.pop, self.settings.grape
+        if self.settings.algorithm == "pop":
+            return PopSettings(threshold, pop.traced_per_window or -(-threshold // 2), pop.window, pop.newest)
+        if self.settings.algorithm == "grape":
+            return GrapeSettings(threshold, grape.priority, grape.weight)
+        return None
 
     # What is seen from outside
 
@@ -163,7 +168,7 @@ class RelocationSystem(System):
         publishers = world.protocols(Publishing)
         return {
             "publishers": {
-                name: (sent.numbered, self.parts[name].broker, sent.broker, len(sent.migrations))
+                name: {"published": sent.numbered, "from": self.parts[name].broker, "now at": sent.broker}
                 for name, sent in publishers.items()
             },
             **self._deliveries(world),
@@ -190,11 +195,29 @@ class RelocationSystem(System):
         }
 
     def _work(self, world: World) -> dict[str, Any]:
-        tables = world.protocols(ContentRouting)
-        works = [routing.connections.work for routing in tables.values()]
+        """Averages over all brokers in the steady state; the overhead is that of the whole run."""
+        tables = world.protocols(ContentRouting).values()
+        desks = [routing.connections for routing in tables]
+        works = [desk.work for desk in desks]
+        ends = max(program.start_s + program.every_s * program.count for program in self.programs)
+        broker_s = len(works) * max(ends - max(self.settings.steady_from, desks[0].resources.begins_s), 1e-9)
+        links = sum(len(desk.brokers) + len(desk.attached) for desk in desks) / len(desks)
+        bandwidth = self.network.default.bandwidth
+        everything = [work for desk in desks for work in (*desk.earlier[1:], desk.work)]
+        control = sum(work.control for work in everything)
+        publications = sum(work.publications for work in everything)
+        bytes_out = sum(work.bytes_out for work in works)
+        entries = sum(len(routing.subscriptions) + len(routing.advertisements) for routing in tables)
+        selections = [choice for routing in tables for choice in routing.tracer.selections]
         return {
-            "subscription_entries": sum(len(routing.subscriptions) for routing in tables.values()),
-            "publications_handled": sum(work.publications for work in works),
+            "message_rate": sum(work.publications + work.control for work in works) / broker_s,
+            "input_utilisation": sum(work.busy_s for work in works) / broker_s,
+            "output_utilisation": bytes_out / (broker_s * links * bandwidth) if bandwidth and links else None,
+            "message_overhead": control / publications if publications else None,
+            "table_entries": entries,
+            "trace_bytes": sum(routing.tracer.size_bytes() for routing in tables),
+            "selections": len(selections),
+            "selection_s": _mean(took_s for _, took_s in selections),
         }
 
 
@@ -202,9 +225,14 @@ def _migrations(publishers: Iterable[Publishing]) -> dict[str, Any]:
     waits = [wait for sent in publishers for wait in sent.migrations]
     return {
         "migrations": len(waits),
-        "publisher_wait_s": sum(wait_s for _, wait_s in waits) / len(waits) if waits else None,
-        "path_hops": sum(hops for hops, _ in waits) / len(waits) if waits else None,
+        "publisher_wait_s": _mean(wait_s for _, wait_s in waits),
+        "path_hops": _mean(hops for hops, _ in waits),
     }
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    values = list(values)
+    return sum(values) / len(values) if values else None
 
 
 def _require_tree(network: Network) -> None:

@@ -1,4 +1,9 @@
 """Many runs and what they show: grids, the runner on Ray, aggregation on Spark, claims, figures, a report."""
 
-SHIPPED = {"coverage": "sweeps.coverage:SWEEP"}
+SHIPPED = {
+    "coverage": "sweeps.coverage:SWEEP",
+    "relocation": "sweeps.relocation:SWEEP",
+    "relocation-weights": "sweeps.relocation:WEIGHTS",
+    "relocation-thresholds": "sweeps.relocation:THRESHOLDS",
+}
 """The sweeps that come with brokerlab: the name, and where it is declared."""

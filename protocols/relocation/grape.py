@@ -95,6 +95,7 @@ class Grape(Tracer):
     """A broker's part in GRAPE."""
 
     def __init__(self, connections: Connections, settings: GrapeSettings = GrapeSettings()) -> None:  # noqa: B008
+        super().__init__()
         self.connections = connections
         self.settings = settings
         self.migration: Migration
@@ -206,7 +207,9 @@ class Grape(Tracer):
         mine = self.managed[publisher]
         assert mine.estimate is not None and mine.asked_at is not None
         path = mine.estimate.path(target, node.id)
-        node.log("selected", publisher=publisher, target=target, hops=len(path) - 1, took_s=node.now - mine.asked_at)
+        took_s = node.now - mine.asked_at
+        self.selections.append((len(path) - 1, took_s))
+        node.log("selected", publisher=publisher, target=target, hops=len(path) - 1, took_s=took_s)
         mine.estimate, mine.session = None, 0
         if target == node.id:
             mine.asked_at = None

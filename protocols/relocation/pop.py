@@ -120,6 +120,7 @@ class Pop(Tracer):
     """A broker's part in POP."""
 
     def __init__(self, connections: Connections, settings: PopSettings = PopSettings()) -> None:  # noqa: B008
+        super().__init__()
         self.connections = connections
         self.settings = settings
         self.migration: Migration
@@ -212,7 +213,9 @@ class Pop(Tracer):
         window = self.windows.get(publisher)
         if window is None or window.asked_at is None:
             return  # it left meanwhile
-        node.log("selected", publisher=publisher, target=path[0], hops=len(path) - 1, took_s=node.now - window.asked_at)
+        took_s = node.now - window.asked_at
+        self.selections.append((len(path) - 1, took_s))
+        node.log("selected", publisher=publisher, target=path[0], hops=len(path) - 1, took_s=took_s)
         if len(path) == 1:
             window.asked_at = None
         else:

@@ -30,19 +30,21 @@ class Resources:
     bandwidth: float | None = None
     """Bytes per second of each connection; None: a message's size does not matter."""
 
-    since_s: float = 0.0
+    begins_s: float = 0.0
+    """From then on work counts."""
+
+    steady_s: float = 0.0
+    """From then on it counts as that of the steady state."""
 
 
 @dataclass
 class Work:
-    """What a broker has done since counting began."""
+    """What a broker has done."""
 
     publications: int = 0
-    control: int = 0
-    passed_on: int = 0
-    """Publications that were sent to other brokers."""
+    """That were handled; likewise control messages."""
 
-    control_passed_on: int = 0
+    control: int = 0
     sent: int = 0
     bytes_out: int = 0
     busy_s: float = 0.0
@@ -60,7 +62,9 @@ class Connections:
 
     resources: Resources = Resources()
     work: Work = field(default_factory=Work)
-    counting: bool = False
+    """In the current one of the spans that `Resources` tells apart; `earlier` are those that are over."""
+
+    earlier: list[Work] = field(default_factory=list)
     waiting_s: float = 0.0
     """The average time in the input queue."""
 
@@ -73,9 +77,11 @@ class Connections:
 
     def received(self, node: Node, subscriptions: int | None = None) -> None:
         """A message came in: a publication to be matched with so many subscriptions, or control if None."""
-        if not self.counting and node.now >= self.resources.since_s:
-            self.counting, self.work = True, Work()
-        resources, work = self.resources, self.work
+        resources = self.resources
+        while len(self.earlier) < 2 and node.now >= (resources.steady_s if self.earlier else resources.begins_s):
+            self.earlier.append(self.work)
+            self.work = Work()
+        work = self.work
         waited_s, matching_s = node.now - node.arrived, resources.matching_s
         if subscriptions is None:
             work.control += 1
@@ -91,8 +97,6 @@ class Connections:
     def send(self, node: Node, peer: str, message: Message) -> None:
         """Send one control message."""
         self._queue(node, (peer,), len(encode(message)))
-        if peer in self.brokers:
-            self.work.control_passed_on += 1
         if peer in self.brokers or peer in self.attached:
             node.send(peer, message)
         else:
@@ -110,7 +114,6 @@ class Connections:
         moved: list[str] = []
         for client in clients:
             (here if client in self.attached else moved).append(client)
-        self.work.passed_on += len(brokers)
         self._queue(node, here + moved, len(encode(publication)))
         if here:
             node.broadcast(publication, to=here)

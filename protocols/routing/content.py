@@ -70,6 +70,10 @@ class Entry(NamedTuple):
 class Tracer(Protocol):
     """Watches publications pass; this one does nothing about them."""
 
+    def __init__(self) -> None:
+        self.selections: list[tuple[int, float]] = []
+        """For each choice of a broker the hops to it and how long it took."""
+
     def trace(self, node: Node, publication: Publication) -> int:
         """A client's publication comes to its first broker: is it to be traced, and in which session?"""
         return 0

@@ -80,9 +80,9 @@ class Case:
                 "publishers": publishers,
                 "subscribers": subscribers,
                 "moves": moves,
-                "pop": {"threshold": rng.randint(1, 4), "window": 10.0},
+                "threshold": rng.randint(1, 6),
+                "pop": {"window": 10.0},
                 "grape": {
-                    "threshold": rng.randint(1, 6),
                     "priority": rng.choice(["load", "delay"]),
                     "weight": rng.choice([0.0, 1.0, 50.0, 100.0]),
                 },
