@@ -146,8 +146,10 @@ def _problem(seen: list[int], due: list[int], early: bool, ends: bool) -> str | 
         return "publications in the wrong order"
     if unasked := sorted(set(seen) - set(due)):
         return f"what it did not ask for: {_first(unasked)}"
-    if not seen or not early:
+    if not early or not due:
         return None
+    if not seen:
+        return None if ends else f"nothing, not even number {due[-1]}"
     last = seen[-1] if ends else due[-1]
     missing = [number for number in due if seen[0] <= number <= last and number not in set(seen)]
     return f"not number {missing[0]}, though it has number {seen[0]}" if missing else None

@@ -154,7 +154,7 @@ class Publishing(Protocol):
     def ping(self, node: Node, sender: str, wish: AskPings) -> None:
         self.pings, self.awaited = {}, wish.brokers
         for broker in wish.brokers:
-            node.send_underlay(broker, Ping(node.now))
+            say(node, broker, Ping(node.now))
 
     @on(Pong)
     def ponged(self, node: Node, sender: str, pong: Pong) -> None:

@@ -92,8 +92,8 @@ class Estimate:
 def shortlist(costs: Mapping[str, float], weight: float) -> list[str]:
     """The candidates whose cost, normalised to 0 for the least and 100 for the most, is not above 100 - weight."""
     least, most = min(costs.values()), max(costs.values())
-    span = most - least
-    return [name for name, cost in costs.items() if not span or 100 * (cost - least) / span <= 100 - weight]
+    allowed = (most - least) * ((100 - weight) / 100)
+    return [name for name, cost in costs.items() if cost - least <= allowed]
 
 
 def cheapest(costs: Mapping[str, float], current: str) -> str:

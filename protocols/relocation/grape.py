@@ -166,9 +166,9 @@ class Grape(Tracer):
             tuple(sorted(desk.brokers)),
             session.bits.to_bytes(-(-session.bits.bit_length() // 8), "little"),
             session.deliveries,
-            desk.waiting_s,
-            desk.matching_s,
-            tuple(sorted(desk.output_s.items())),
+            desk.waiting_s.value,
+            desk.matching_s.value,
+            tuple((queue, desk.output_s[queue].value) for queue in sorted(desk.output_s)),
         )
 
     # Phase 2: the choice

@@ -1,4 +1,4 @@
-"""Round-trip times between a publisher and brokers, over the underlay (relocation, 4.2)."""
+"""Round-trip times between a publisher and brokers, over the connections that it would use (relocation, 4.2)."""
 
 from __future__ import annotations
 

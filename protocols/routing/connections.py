@@ -14,7 +14,19 @@ from runtime.agent import Node
 from runtime.message import Message, encode
 
 NEWEST = 0.05
-"""The weight of the newest value in the averages that a monitor keeps."""
+"""The weight of the newest value in the averages that a broker keeps of its delays."""
+
+
+@dataclass
+class Average:
+    """A running average; as long as there are few values, the mean of them."""
+
+    value: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.value += max(NEWEST, 1 / self.count) * (value - self.value)
 
 
 @dataclass(frozen=True)
@@ -65,15 +77,13 @@ class Connections:
     """In the current one of the spans that `Resources` tells apart; `earlier` are those that are over."""
 
     earlier: list[Work] = field(default_factory=list)
-    waiting_s: float = 0.0
-    """The average time in the input queue."""
+    waiting_s: Average = field(default_factory=Average)
+    """In the input queue."""
 
-    matching_s: float = 0.0
-    """The average matching time of a publication."""
-
+    matching_s: Average = field(default_factory=Average)
     free_at: dict[str, float] = field(default_factory=dict)
-    output_s: dict[str, float] = field(default_factory=dict)
-    """For each neighbour, and under its own name for all clients: the average time in the output queue."""
+    output_s: dict[str, Average] = field(default_factory=dict)
+    """In the output queue of each neighbour, and under the broker's own name of all clients."""
 
     def received(self, node: Node, subscriptions: int | None = None) -> None:
         """A message came in: a publication to be matched with so many subscriptions, or control if None."""
@@ -88,8 +98,8 @@ class Connections:
         else:
             work.publications += 1
             matching_s += resources.per_subscription_s * subscriptions
-            self.waiting_s += NEWEST * (waited_s - self.waiting_s)
-            self.matching_s += NEWEST * (matching_s - self.matching_s)
+            self.waiting_s.add(waited_s)
+            self.matching_s.add(matching_s)
         work.busy_s += matching_s
         if matching_s:
             node.work(matching_s)
@@ -129,5 +139,6 @@ class Connections:
         for peer in peers:
             free_at[peer] = until = max(now, free_at.get(peer, 0.0)) + size / bandwidth
             queue = peer if peer in self.brokers else node.id
-            before = self.output_s.get(queue, 0.0)
-            self.output_s[queue] = before + NEWEST * (until - now - before)
+            if queue not in self.output_s:
+                self.output_s[queue] = Average()
+            self.output_s[queue].add(until - now)

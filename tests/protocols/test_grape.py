@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.relocation.clients import Subscribing
+from protocols.relocation.clients import Publishing, Subscribing
 from protocols.relocation.estimate import BrokerStatistics, Estimate, cheapest, shortlist
 from protocols.relocation.grape import Grape, statistics
 from runtime.run import simulate
 from runtime.scenario import check
-from runtime.system import World
 from tests.protocols.relocation_cases import Case, cases
 
 MANY = settings(max_examples=200, deadline=None)
@@ -71,7 +70,7 @@ def test_estimates_equal_what_is_counted_by_hand(seed: int, brokers: int, public
 
 
 @MANY
-@given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["load", "delay"]), st.floats(0, 100))
+@given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["load", "delay"]), st.floats(0, 100, exclude_min=True, exclude_max=True))
 def test_the_choice_equals_brute_force_for_any_weight(seed: int, brokers: int, priority: str, weight: float) -> None:
     tree, known = trace(seed, brokers, 8)
     estimate = Estimate(known)
@@ -84,12 +83,17 @@ def test_the_choice_equals_brute_force_for_any_weight(seed: int, brokers: int, p
     other = "delay" if priority == "load" else "load"
     kept = shortlist(costs[priority], weight)
     chosen = cheapest({name: costs[other][name] for name in kept}, "n0")
-    # By hand: nobody may be dearer by the first cost than allowed, and nobody allowed is better by the second.
-    first, second = costs[priority], costs[other]
-    limit = min(first.values()) + (max(first.values()) - min(first.values())) * (100 - weight) / 100
-    allowed = [name for name in tree if first[name] <= limit + 1e-12]
-    assert first[chosen] <= limit + 1e-9
-    assert second[chosen] <= min(second[name] for name in allowed) + 1e-9 or set(kept) != set(allowed)
+    best = None
+    for name in sorted(tree):
+        dearer = sum(cost < costs[priority][name] for cost in costs[priority].values())
+        scale = max(costs[priority].values()) - min(costs[priority].values())
+        normalised = 100 * (costs[priority][name] - min(costs[priority].values())) / scale if dearer else 0.0
+        if abs(normalised - (100 - weight)) < 1e-9:
+            return  # rounding decides
+        if normalised <= 100 - weight and (best is None or costs[other][name] < costs[other][best]):
+            best = name
+    assert best is not None and costs[other][chosen] == costs[other][best]
+    assert chosen == best or chosen == "n0"
 
 
 def test_the_extremes_are_pure() -> None:
@@ -140,7 +144,7 @@ def publisher_ends_at(**grape: Any) -> tuple[str, dict[str, Any]]:
     data = {
         "protocol": "relocation",
         "seed": 3,
-        "network": {"kind": "line", "nodes": 9, "underlay_delay": 0.1},
+        "network": {"kind": "line", "nodes": 9, "underlay_delay": 0.1, "access_delay": 0.1},
         "relocation": {
             "algorithm": "grape",
             "threshold": 20,
@@ -164,24 +168,28 @@ def test_load_goes_to_the_traffic_and_delay_to_the_crowd() -> None:
     assert publisher_ends_at(priority="delay", weight=100.0)[0] == "n1"
 
 
-def test_one_percent_of_one_is_nearly_all_of_the_other() -> None:
-    assert publisher_ends_at(priority="load", weight=1.0)[0] == publisher_ends_at(priority="delay", weight=100.0)[0]
-    assert publisher_ends_at(priority="delay", weight=1.0)[0] == publisher_ends_at(priority="load", weight=100.0)[0]
+def test_one_percent_only_rules_out_the_worst() -> None:
+    # "load1" is nearly "delay100": of all brokers only that with the most load, n1, is not allowed; and vice versa.
+    assert publisher_ends_at(priority="load", weight=1.0)[0] == "n2"
+    assert publisher_ends_at(priority="delay", weight=1.0)[0] == "n8"
 
 
-def test_nothing_of_a_session_is_left_after_its_answer() -> None:
-    case = Case(brokers=8, publishers=2, subscribers=9, seed=11, algorithm="grape")
-    ran = case.run()
-    assert ran is not None
-    threshold = case.scenario()["relocation"]["threshold"]
-    for grape in World(ran[1].agents, ran[1].network).protocols(Grape).values():
-        for (publisher, session), _ in grape.sessions.items():
-            sent = ran[1].protocols(type(next(iter(ran[1].protocols(Subscribing).values()))))
-            assert sent and session + threshold > 0 and publisher.startswith("p")
+def test_only_open_sessions_are_kept() -> None:
+    for seed in range(20):
+        ran = Case(brokers=8, publishers=3, subscribers=9, seed=seed, algorithm="grape").run()
+        assert ran is not None
+        world = ran[1]
+        brokers = world.protocols(Grape)
+        managed = {
+            (name, brokers[sent.broker].managed[name].session)
+            for name, sent in world.protocols(Publishing).items()
+            if name in brokers[sent.broker].managed
+        }
+        assert {key for grape in brokers.values() for key in grape.sessions} <= managed
 
 
 def test_pings_are_asked_for_only_when_they_can_matter() -> None:
     _, load = publisher_ends_at(priority="load", weight=100.0)
     _, delay = publisher_ends_at(priority="delay", weight=100.0)
     assert "Ping" not in load["underlay"]
-    assert delay["underlay"]["Ping"]["messages"] >= 9
+    assert delay["underlay"]["Ping"]["messages"] >= 8

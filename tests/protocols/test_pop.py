@@ -130,8 +130,8 @@ def test_at_most_n_are_traced_in_a_window_and_the_first_one_always() -> None:
             "threshold": 10_000,
             "pop": {"traced_per_window": 5, "window": 60.0},
             "publishers": {
-                "busy": {"broker": "n1", "contents": [{"x": 1}], "count": 2400, "every": 0.1, "start": 60.0},
-                "slow": {"broker": "n1", "contents": [{"x": 1}], "count": 4, "every": 60.0, "start": 60.0},
+                "busy": {"broker": "n1", "contents": [{"x": 1}], "count": 2400, "every": 0.1, "start": 59.05},
+                "slow": {"broker": "n1", "contents": [{"x": 1}], "count": 4, "every": 60.0, "start": 59.05},
             },
         },
     }
