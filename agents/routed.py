@@ -9,6 +9,7 @@ to others near by, and not the next one.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import networkx
 
@@ -79,7 +80,7 @@ def _all(tree: networkx.Graph, ads: Placed, wishes: Placed, flooding: bool) -> d
         tables[home][name] = home
         for target in targets:
             path = paths[home][target]
-            for before, broker in zip(path, path[1:], strict=False):
+            for before, broker in pairwise(path):
                 tables[broker][name] = before
     return tables
 

@@ -121,12 +121,16 @@ SWEEP = Sweep(
         "overhead_random": against_brokers("Message overhead, random", "overhead", f"{RANDOM} and {MOVING}"),
         "6ab": against_brokers("6a, 6b: time to choose a broker", "selection_time", f"{CLUSTERED} and {MOVING}"),
         "6c": against_brokers("6c: pause of a publisher for each hop", "wait_per_hop", f"{CLUSTERED} and {MOVING}"),
-        "moving": Figure(title="When publishers move (16 brokers, clustered)", kind="curve", y="migrated",
-                         where=f"{CLUSTERED} and on_brokers = 16 and {MOVING}"),
+        "moving": Figure(
+            title="When publishers move (16 brokers, clustered)",
+            kind="curve",
+            y="migrated",
+            where=f"{CLUSTERED} and on_brokers = 16 and {MOVING}",
+        ),
     },
     claims=(),
     quick=Quick(runs=2, parameters={"on_brokers": (1, 16)}),
-)  # fmt: skip
+)
 
 WEIGHTS = Sweep(
     name="relocation-weights",
@@ -134,7 +138,9 @@ WEIGHTS = Sweep(
     about="63 brokers, clustered workload: from load100 over load1 = delay100 to delay1.",
     base=BASE,
     parameters={
-        "on_brokers": Parameter(key="relocation.stocks.on_brokers", values=(4, 16, 63), label="brokers with subscribers")
+        "on_brokers": Parameter(
+            key="relocation.stocks.on_brokers", values=(4, 16, 63), label="brokers with subscribers"
+        )
     },
     algorithms={
         "baseline": BASELINE,
@@ -173,11 +179,16 @@ THRESHOLDS = Sweep(
     figures={
         "6d": Figure(title="6d: delivery delay in the steady state", x="threshold", y="delivery_delay", x_scale="log"),
         "6e": Figure(title="6e: hop count in the steady state", x="threshold", y="hop_count", x_scale="log"),
-        "6f": Figure(title="6f: broker message rate in the steady state", x="threshold", y="message_rate", x_scale="log"),
+        "6f": Figure(title="6f: message rate in the steady state", x="threshold", y="message_rate", x_scale="log"),
         "6gh": Figure(title="6g, 6h: message overhead", x="threshold", y="overhead", where=MOVING, x_scale="log"),
-        "response": Figure(title="When publishers move, GRAPE load100", kind="curve", y="migrated",
-                           series=("threshold",), where="algorithm = 'load100'"),
+        "response": Figure(
+            title="When publishers move, GRAPE load100",
+            kind="curve",
+            y="migrated",
+            series=("threshold",),
+            where="algorithm = 'load100'",
+        ),
     },
     claims=(),
     quick=Quick(runs=2, parameters={"threshold": (10, 100)}),
-)  # fmt: skip
+)

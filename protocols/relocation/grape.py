@@ -94,7 +94,7 @@ class Managed:
 class Grape(Tracer):
     """A broker's part in GRAPE."""
 
-    def __init__(self, connections: Connections, settings: GrapeSettings = GrapeSettings()) -> None:  # noqa: B008
+    def __init__(self, connections: Connections, settings: GrapeSettings = GrapeSettings()) -> None:
         super().__init__()
         self.connections = connections
         self.settings = settings

@@ -7,7 +7,7 @@ has the MUM and the publisher's word that nothing more comes, it sends a Migrati
 The paper updates the routing tables as the MUM passes. But the MUM travels against the last publications, which would
 find tables from which their subscribers are already gone. So here each broker updates its tables as the MCM passes: the
 MCM follows the last publication over the same links, and before it go the subscriptions that the next broker needs.
-When it arrives at the target, every table on the path is right, and a handful of messages has crossed each of its links.
+When it arrives at the target, every table on the path is right, and a handful of messages has crossed each link.
 """
 
 from __future__ import annotations

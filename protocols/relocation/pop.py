@@ -78,7 +78,7 @@ class Trace:
 
 @dataclass
 class Profile:
-    """The Publisher Profile Table of one publisher: the average number of subscribers here and behind each neighbour."""
+    """A publisher's part of the Profile Table: the average number of subscribers here and behind each neighbour."""
 
     local: float = 0.0
     behind: dict[str, float] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Window:
 class Pop(Tracer):
     """A broker's part in POP."""
 
-    def __init__(self, connections: Connections, settings: PopSettings = PopSettings()) -> None:  # noqa: B008
+    def __init__(self, connections: Connections, settings: PopSettings = PopSettings()) -> None:
         super().__init__()
         self.connections = connections
         self.settings = settings

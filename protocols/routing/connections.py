@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from runtime.agent import Node
-from runtime.message import Message, encode
+from runtime.message import encode
 
 NEWEST = 0.05
 """The weight of the newest value in the averages that a broker keeps of its delays."""
@@ -104,7 +104,7 @@ class Connections:
         if matching_s:
             node.work(matching_s)
 
-    def send(self, node: Node, peer: str, message: Message) -> None:
+    def send(self, node: Node, peer: str, message: object) -> None:
         """Send one control message."""
         self._queue(node, (peer,), len(encode(message)))
         if peer in self.brokers or peer in self.attached:
@@ -112,13 +112,13 @@ class Connections:
         else:
             node.send_underlay(peer, message)
 
-    def broadcast(self, node: Node, message: Message, skip: str | None = None) -> None:
+    def broadcast(self, node: Node, message: object, skip: str | None = None) -> None:
         """Send one control message to all neighbouring brokers but one."""
         for peer in sorted(self.brokers):
             if peer != skip:
                 self.send(node, peer, message)
 
-    def spread(self, node: Node, publication: Message, brokers: Sequence[str], clients: Iterable[str]) -> None:
+    def spread(self, node: Node, publication: object, brokers: Sequence[str], clients: Iterable[str]) -> None:
         """Send a publication on its way to these brokers and clients."""
         here: list[str] = [*brokers]
         moved: list[str] = []

@@ -19,7 +19,7 @@ from protocols.routing.connections import Connections
 from protocols.routing.filters import Filter, covers, intersects
 from protocols.routing.index import Index
 from runtime.agent import Node, Protocol, on
-from runtime.message import Scalar, message
+from runtime.message import Scalar, message, replace
 
 
 @message(tag="ContentAdvertisement")
@@ -210,9 +210,7 @@ class ContentRouting(Protocol):
     def published(self, node: Node, sender: str, publication: Publication) -> None:
         self.connections.received(node, len(self.index))
         if sender not in self.connections.brokers:
-            publisher, number, content, published_s = publication[1:5]
-            trace = self.tracer.trace(node, publication)
-            publication = Publication(publisher, number, content, published_s, node.id, trace)
+            publication = replace(publication, broker=node.id, trace=self.tracer.trace(node, publication))
         brokers, clients = self.route(publication, sender)
         self.connections.spread(node, publication, brokers, clients)
         if publication.trace:

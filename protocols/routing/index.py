@@ -93,8 +93,7 @@ class Index:
         cluster = self.clusters.setdefault(tuple(equal), {}).setdefault(tuple(equal.values()), Cluster())
         access = _access(rest)
         if access is not None:
-            attribute, relation, value = access
-            left = tuple(c for c in rest if c != access or relation == "prefix")
+            left = tuple(condition for condition in rest if condition != access or access[1] == "prefix")
             ladder = cluster.ladders.setdefault(_ladder(access, not left), Ladder())
             ladder.add(_bound(access), name, left)
         elif rest:

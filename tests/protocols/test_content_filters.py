@@ -18,7 +18,24 @@ BOUNDS: list[Scalar] = [1, 2, 2.0, 3, True, "", "a", "a\0", "ab", "b", None, NAN
 
 # Between any two bounds there is a number; after any text there is the next one.
 VALUES: list[Scalar] = [-1, 0.5, 1, 1.5, 2, 2.5, 3, 4, float("inf"), float("-inf"), None, NAN]
-VALUES += ["", "\0", "\0\0", "a", "a\0", "a\0\0", "a\0\0\0", "aa", "ab", "ab\0", "ab\0\0", "abc", "b", "b\0", "b\0\0", "c"]
+VALUES += [
+    "",
+    "\0",
+    "\0\0",
+    "a",
+    "a\0",
+    "a\0\0",
+    "a\0\0\0",
+    "aa",
+    "ab",
+    "ab\0",
+    "ab\0\0",
+    "abc",
+    "b",
+    "b\0",
+    "b\0\0",
+    "c",
+]
 
 conditions = st.tuples(st.sampled_from("xy"), st.sampled_from(sorted(OPERATORS)), st.sampled_from(BOUNDS))
 filters = st.lists(conditions, max_size=4).map(tuple)

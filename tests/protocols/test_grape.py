@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import networkx
@@ -52,7 +53,7 @@ def delay_by_hand(tree: networkx.Graph, known: dict[str, BrokerStatistics], root
     total_s, deliveries = 0.0, 0
     for name in tree:
         path = networkx.shortest_path(tree, root, name)
-        delay_s = ping_s + sum(known[a].delay_to(b) for a, b in zip(path, path[1:], strict=False))
+        delay_s = ping_s + sum(known[a].delay_to(b) for a, b in pairwise(path))
         total_s += known[name].deliveries * (delay_s + known[name].delay_to(name))
         deliveries += known[name].deliveries
     return total_s / deliveries if deliveries else ping_s
@@ -70,7 +71,12 @@ def test_estimates_equal_what_is_counted_by_hand(seed: int, brokers: int, public
 
 
 @MANY
-@given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["load", "delay"]), st.floats(0, 100, exclude_min=True, exclude_max=True))
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 12),
+    st.sampled_from(["load", "delay"]),
+    st.floats(0, 100, exclude_min=True, exclude_max=True),
+)
 def test_the_choice_equals_brute_force_for_any_weight(seed: int, brokers: int, priority: str, weight: float) -> None:
     tree, known = trace(seed, brokers, 8)
     estimate = Estimate(known)

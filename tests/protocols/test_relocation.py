@@ -1,4 +1,4 @@
-"""Publishers move and nobody notices: nothing lost, nothing twice, in order, and tables as if they had started there."""
+"""Publishers move and nobody notices: nothing lost or twice, in order, and tables as if they had started there."""
 
 from __future__ import annotations
 
