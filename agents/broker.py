@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocols.presence import Presence
+from protocols.relocation.following import Following
 from protocols.relocation.grape import Grape, GrapeSettings
 from protocols.relocation.migration import Migration
 from protocols.relocation.pop import Pop, PopSettings
@@ -29,17 +30,22 @@ def content_broker(
     algorithm: PopSettings | GrapeSettings | None = None,
     covering: bool = False,
     flooding: bool = False,
+    follow_after: int | None = None,
     layer: Layer | None = None,
 ) -> Agent:
-    """A broker that routes by content and, with an algorithm, finds better places for its publishers."""
+    """A broker that routes by content and, with an algorithm, finds better places for its publishers.
+
+    Its subscribers follow their publications if it is said after how many deliveries.
+    """
     tracer: Pop | Grape | None = None
     if isinstance(algorithm, PopSettings):
         tracer = Pop(connections, algorithm)
     elif isinstance(algorithm, GrapeSettings):
         tracer = Grape(connections, algorithm)
-    routing = ContentRouting(connections, covering, flooding, tracer)
+    following = None if follow_after is None else Following(connections, follow_after)
+    delivered = None if following is None else following.delivered
+    routing = ContentRouting(connections, covering, flooding, tracer, delivered)
     migration = Migration(connections, routing)
-    if tracer is None:
-        return Agent([routing, migration], layer)
-    tracer.migration = migration
-    return Agent([routing, migration, tracer], layer)
+    if tracer is not None:
+        tracer.migration = migration
+    return Agent([part for part in (routing, migration, tracer, following) if part is not None], layer)

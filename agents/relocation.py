@@ -93,6 +93,7 @@ class RelocationSettings(Settings):
     moves: Several[Move] = ()
     pop: PopTable = PopTable()
     grape: GrapeTable = GrapeTable()
+    follow_after: Count | None = None
     matching: Matching = Matching()
     steady_from: Seconds = 0.0
 
@@ -145,9 +146,9 @@ class RelocationSystem(System):
             steady_s=settings.steady_from,
         )
         connections = Connections(frozenset(self.tree[name]), frozenset(self._guests[name]), resources)
-        return content_broker(
-            connections, self._algorithm(), settings.covering, settings.routing == "flooding", self.layer()
-        )
+        flooding = settings.routing == "flooding"
+        algorithm = self._algorithm()
+        return content_broker(connections, algorithm, settings.covering, flooding, settings.follow_after, self.layer())
 
     def _algorithm(self) -> PopSettings | GrapeSettings | None:
         threshold, pop, grape = self.settings.threshold, self.settings.pop, self.settings.grape
@@ -174,20 +175,20 @@ class RelocationSystem(System):
             **self._deliveries(world),
             **self._work(world),
             **_migrations(publishers.values()),
+            "followed": sum(reading.moves for reading in world.protocols(Subscribing).values()),
         }
 
     def _deliveries(self, world: World) -> dict[str, Any]:
-        homes = {name: self.parts[name].broker for name in world.protocols(Subscribing)}
         distance = dict(networkx.all_pairs_shortest_path_length(self.tree))
         deliveries = hops = 0
         delay_s = 0.0
         everything = 0
-        for name, reading in world.protocols(Subscribing).items():
+        for reading in world.protocols(Subscribing).values():
             for received in reading.received.values():
                 everything += len(received.numbers)
                 deliveries += received.counted
                 delay_s += received.delay_s
-                hops += sum(n * distance[homes[name]][broker] for broker, n in received.brokers.items())
+                hops += sum(count * distance[a][b] for (a, b), count in received.ways.items())
         return {
             "delivered": everything,
             "delivery_delay_s": delay_s / deliveries if deliveries else None,

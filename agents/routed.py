@@ -33,7 +33,7 @@ def wrong_tables(world: World, covering: bool, flooding: bool) -> list[str]:
         if not sent.left
     }
     wishes = {
-        name_of(name, place): (wish.conditions, reading.broker)
+        name_of(name, place, reading.moves): (wish.conditions, reading.broker)
         for name, reading in world.protocols(Subscribing).items()
         for place, wish in enumerate(reading.wishes)
         if wish.until_s is None

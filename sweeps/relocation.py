@@ -105,6 +105,7 @@ SWEEP = Sweep(
         "load100": grape("load", 100.0),
         "delay100": grape("delay", 100.0),
         "delay1": grape("delay", 1.0),
+        "delay100, following": grape("delay", 100.0) | {"relocation.follow_after": 10},
     },
     runs=4,
     measures=MEASURES,

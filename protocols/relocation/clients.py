@@ -5,9 +5,10 @@ The application above it only publishes and reads; it notices nothing of a migra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from protocols.relocation.following import Follow, HandedOver, Join, Settled
 from protocols.relocation.migration import Disconnect, Migrate, MigrationAdvertisement, MoveTo, Paused, Resume
 from protocols.relocation.pings import AskPings, Ping, PingTimes, Pong
 from protocols.routing.content import Advertisement, Publication, Subscription, Unadvertisement, Unsubscription
@@ -171,8 +172,8 @@ class Received:
     numbers: list[int] = field(default_factory=list)
     delay_s: float = 0.0
     counted: int = 0
-    brokers: dict[str, int] = field(default_factory=dict)
-    """The publications' first brokers, and how many came from each."""
+    ways: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The publications' first broker, the subscriber's own, and how many came that way."""
 
 
 @dataclass(frozen=True)
@@ -185,38 +186,62 @@ class Wish:
 
 
 class Subscribing(Protocol):
-    """A subscriber."""
+    """A subscriber. Each of its moves gives its subscriptions new names."""
 
     def __init__(self, home: str, wishes: Sequence[Wish], counted_from_s: float = 0.0) -> None:
         self.broker = home
         self.wishes = tuple(wishes)
         self.counted_from_s = counted_from_s
         self.received: dict[str, Received] = {}
+        self.active: dict[int, None] = {}
+        self.moves = 0
+        self.target: str | None = None
+        self.kept: list[Publication] = []
+        self.waiting: list[Begin | End] = []
 
     def started(self, node: Node) -> None:
-        at_once = [place for place, wish in enumerate(self.wishes) if wish.since_s == 0]
-        self.subscribe(node, at_once)
+        self.active = {place: None for place, wish in enumerate(self.wishes) if wish.since_s == 0}
+        self.subscribe(node, self.broker, self.active)
         for place, wish in enumerate(self.wishes):
             if wish.since_s:
                 node.after(wish.since_s, Begin(place))
             if wish.until_s is not None:
                 node.after(wish.until_s, End(place))
 
-    def subscribe(self, node: Node, places: Sequence[int]) -> None:
-        if places:
-            wishes = tuple((name_of(node.id, place), self.wishes[place].conditions) for place in places)
-            say(node, self.broker, Subscription(wishes))
+    def subscribe(self, node: Node, broker: str, places: Iterable[int]) -> None:
+        wishes = tuple((name_of(node.id, place, self.moves), self.wishes[place].conditions) for place in places)
+        if wishes:
+            say(node, broker, Subscription(wishes))
 
     @on(Begin)
     def begin(self, node: Node, sender: str, timer: Begin) -> None:
-        self.subscribe(node, [timer.place])
+        if self.target is not None:
+            self.waiting.append(timer)  # the move first
+        else:
+            self.active[timer.place] = None
+            self.subscribe(node, self.broker, [timer.place])
 
     @on(End)
     def end(self, node: Node, sender: str, timer: End) -> None:
-        say(node, self.broker, Unsubscription((name_of(node.id, timer.place),)))
+        if self.target is not None:
+            self.waiting.append(timer)
+        else:
+            del self.active[timer.place]
+            say(node, self.broker, Unsubscription((name_of(node.id, timer.place, self.moves),)))
 
     @on(Publication)
-    def read(self, node: Node, sender: str, publication: Publication) -> None:
+    def arrived(self, node: Node, sender: str, publication: Publication) -> None:
+        if sender == self.target:
+            self.kept.append(publication)
+        elif sender == self.broker and (not self.moves or self.is_new(publication)):
+            self.read(node, publication)
+
+    def is_new(self, publication: Publication) -> bool:
+        """After a move, what comes from the new broker may have come from the old one before."""
+        seen = self.received.get(publication.publisher)
+        return seen is None or publication.number > seen.numbers[-1]
+
+    def read(self, node: Node, publication: Publication) -> None:
         publisher = publication.publisher
         received = self.received.get(publisher)
         if received is None:
@@ -225,9 +250,36 @@ class Subscribing(Protocol):
         if node.now >= self.counted_from_s:
             received.counted += 1
             received.delay_s += node.now - publication.published_s
-            received.brokers[publication.broker] = received.brokers.get(publication.broker, 0) + 1
+            way = (publication.broker, self.broker)
+            received.ways[way] = received.ways.get(way, 0) + 1
+
+    # Following (see there)
+
+    @on(Follow)
+    def follow(self, node: Node, sender: str, order: Follow) -> None:
+        self.target = order.target
+        self.moves += 1
+        self.subscribe(node, order.target, self.active)
+        say(node, order.target, Join(sender))
+
+    @on(HandedOver)
+    def handed_over(self, node: Node, sender: str, word: HandedOver) -> None:
+        assert self.target is not None
+        old = tuple(name_of(node.id, place, self.moves - 1) for place in self.active)
+        if old:
+            say(node, self.broker, Unsubscription(old))
+        self.broker, self.target = self.target, None
+        for publication in self.kept:
+            if self.is_new(publication):
+                self.read(node, publication)
+        say(node, self.broker, Settled())
+        node.log("followed", to=self.broker, kept=len(self.kept))
+        self.kept.clear()
+        timers, self.waiting = self.waiting, []
+        for timer in timers:
+            (self.begin if isinstance(timer, Begin) else self.end)(node, node.id, timer)  # type: ignore[arg-type]
 
 
-def name_of(subscriber: str, place: int) -> str:
-    """What the subscriber's subscription with this place in its plan is called."""
-    return f"{subscriber}/{place + 1}"
+def name_of(subscriber: str, place: int, moves: int = 0) -> str:
+    """What the subscriber's subscription with this place in its plan is called after so many moves."""
+    return f"{subscriber}/{place + 1}" + f".{moves}" * (moves > 0)

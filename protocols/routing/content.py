@@ -11,7 +11,7 @@ With flooding, advertisements stay at their broker and subscriptions go everywhe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -98,11 +98,13 @@ class ContentRouting(Protocol):
         covering: bool = False,
         flooding: bool = False,
         tracer: Tracer | None = None,
+        delivered: Callable[[Node, str, list[str]], None] | None = None,
     ) -> None:
         self.connections = connections
         self.covering = covering
         self.flooding = flooding
         self.tracer = tracer or Tracer()
+        self.delivered = delivered
         self.advertisements: dict[str, Entry] = {}
         self.advertised_by: dict[str, dict[str, Filter]] = {peer: {} for peer in sorted(connections.brokers)}
         self.subscriptions: dict[str, Entry] = {}
@@ -215,6 +217,8 @@ class ContentRouting(Protocol):
         self.connections.spread(node, publication, brokers, clients)
         if publication.trace:
             self.tracer.passed(node, sender, publication, brokers, clients)
+        if self.delivered is not None:
+            self.delivered(node, sender, clients)
 
     def route(self, publication: Publication, sender: str) -> tuple[list[str], list[str]]:
         """The neighbours and the clients with a subscription that matches."""

@@ -40,6 +40,7 @@ class Case:
     algorithm: Literal["none", "pop", "grape"] = "none"
     schedule: Literal["timed", "random", "priority"] = "timed"
     lossy: bool = False
+    follow_after: int | None = None
 
     def scenario(self) -> dict[str, Any]:
         rng = random.Random(self.seed)
@@ -86,6 +87,7 @@ class Case:
                     "priority": rng.choice(["load", "delay"]),
                     "weight": rng.choice([0.0, 1.0, 50.0, 100.0]),
                 },
+                **({"follow_after": self.follow_after} if self.follow_after else {}),
                 "matching": {"base": rng.choice([0.0, 0.05])},
             },
             "faults": [

@@ -40,6 +40,17 @@ def test_publishers_that_grape_moves_lose_nothing(case: Case) -> None:
     assert case.problems() == []
 
 
+@MANY
+@given(
+    st.one_of(
+        *(cases(algorithm=name, moves=0, follow_after=after) for name in ("pop", "grape") for after in (1, 3)),
+        cases(follow_after=1),
+    )
+)
+def test_subscribers_that_follow_lose_nothing_even_while_publishers_move(case: Case) -> None:
+    assert case.problems() == []
+
+
 @settings(max_examples=30, deadline=None)
 @given(cases(most_brokers=7, lossy=True, schedule="timed"))
 def test_over_channel_losses_duplicates_and_reorderings_change_nothing(case: Case) -> None:
