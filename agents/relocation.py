@@ -214,6 +214,7 @@ class RelocationSystem(System):
             "message_rate": sum(work.publications + work.control for work in works) / broker_s,
             "input_utilisation": sum(work.busy_s for work in works) / broker_s,
             "output_utilisation": bytes_out / (broker_s * links * bandwidth) if bandwidth and links else None,
+            "publications_handled": publications,
             "message_overhead": control / publications if publications else None,
             "table_entries": entries,
             "trace_bytes": sum(routing.tracer.size_bytes() for routing in tables),

@@ -60,7 +60,6 @@ class Following(Protocol):
         self.here = dict.fromkeys(sorted(connections.attached))
         """Clients that are neither about to come nor about to go: only deliveries to them count."""
 
-
     def delivered(self, node: Node, sender: str, clients: list[str]) -> None:
         """A publication came from this neighbour or publisher and went to these subscribers."""
         for client in clients:

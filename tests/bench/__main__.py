@@ -14,6 +14,7 @@ from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.parquet import log_cost
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
+from tests.bench.routing import content_as_json, content_race, content_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
 
 SIZES = (120, 1_000, 10_000)
@@ -39,6 +40,8 @@ def main(quick: bool, file: Path | None) -> None:
     sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
     console.print(sweep_table(sweep))
     console.print(log_read_table(read))
+    routing, matching = content_race(quick)
+    console.print(content_table(routing, matching))
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
@@ -47,6 +50,7 @@ def main(quick: bool, file: Path | None) -> None:
             json.dumps(
                 as_json(scores, many, cost)
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
+                | content_as_json(routing, matching)
                 | ray_as_json(ray_scores, ray_aims),
                 indent=2,
             )
