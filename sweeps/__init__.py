@@ -3,7 +3,7 @@
 SHIPPED = {
     "coverage": "sweeps.coverage:SWEEP",
     "relocation": "sweeps.relocation:SWEEP",
-    "relocation-weights": "sweeps.relocation:WEIGHTS",
-    "relocation-thresholds": "sweeps.relocation:THRESHOLDS",
+    "relocation-weights": "sweeps.relocation_tuning:WEIGHTS",
+    "relocation-thresholds": "sweeps.relocation_tuning:THRESHOLDS",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

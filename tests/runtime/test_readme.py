@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from agents.coverage import StorageSettings
+from agents.relocation import RelocationSettings
 from runtime.faults import Fault
 from runtime.scenario import Frame
 from runtime.settings import Settings
@@ -82,7 +83,16 @@ def test_links_and_paths_lead_somewhere() -> None:
 def sections() -> list[type[BaseModel]]:
     """Every kind of table that a scenario can hold."""
     faults = get_args(get_args(Fault)[0])
-    roots = (Frame, StorageSettings, EdgeList, GraphFile, LinkSettings, *Generated.kinds.values(), *faults)
+    roots = (
+        Frame,
+        StorageSettings,
+        RelocationSettings,
+        EdgeList,
+        GraphFile,
+        LinkSettings,
+        *Generated.kinds.values(),
+        *faults,
+    )
     found: dict[type[BaseModel], None] = {}
     waiting: list[Any] = list(roots)
     while waiting:
