@@ -3,5 +3,7 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "relocation": "agents.relocation:RelocationSystem",
+    "holistic": "agents.replicas:HolisticSystem",
+    "myopic": "agents.replicas:MyopicSystem",
 }
 """The systems that a scenario can name."""

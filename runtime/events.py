@@ -51,6 +51,10 @@ class EventLog:
     def counts(self) -> dict[str, int]:
         return {event: len(columns["time"]) for event, columns in sorted(self._columns.items())}
 
+    def rows(self, event: str) -> list[dict[str, Any]]:
+        """What was logged of this event, in the table's order; empty if it never happened."""
+        return self.table(event).to_pylist() if event in self._columns else []
+
     def table(self, event: str) -> pa.Table:
         """The rows of this event in the order (time, node); simultaneous rows of one node as they were logged."""
         columns = self._columns[event]

@@ -98,7 +98,8 @@ def conclude(
     trace: Trace | None = None,
 ) -> Outcome:
     """Look at how a run ended, wherever it ran."""
-    world = World(agents, scenario.network, scenario.plan.cut_at(tally.now))
+    world = World(agents, scenario.network, scenario.plan.cut_at(tally.now), tally.events, tally.now)
+    scenario.system.observe(world)
     return Outcome(
         scenario,
         tally,

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -21,6 +21,7 @@ from pydantic import BaseModel, create_model
 
 from runtime.agent import Agent, Layer, Protocol
 from runtime.errors import BrokerlabError, ScenarioError
+from runtime.events import EventLog
 from runtime.network import Network
 from runtime.settings import Settings, one_of
 
@@ -35,6 +36,10 @@ class World:
     agents: Mapping[str, Agent]
     network: Network
     cut: frozenset[tuple[str, str]] = frozenset()
+    events: EventLog = field(default_factory=EventLog)
+    """What the agents logged."""
+
+    now: float = 0.0
 
     @cached_property
     def graph(self) -> networkx.Graph:
@@ -70,6 +75,9 @@ class System:
     def agent(self, name: str) -> Agent:
         """A new agent for the node of this name: it knows its own part of the scenario and nothing else."""
         raise ScenarioError("protocol", f"{type(self).__name__} has no agent()")
+
+    def observe(self, world: World) -> None:
+        """Add to the world's events what only somebody who sees all the nodes can know; called once, at the end."""
 
     def results(self, world: World) -> dict[str, Any]:
         """What the run has shown, as JSON."""

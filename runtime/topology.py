@@ -54,10 +54,14 @@ Links = dict[tuple[str, str], LinkModel]
 
 def build(settings: NetworkSettings, seed: int, folder: Path) -> Network:
     """The network of these settings: always the same for the same seed. Files are sought in the folder."""
-    return settings.network(np.random.Generator(np.random.PCG64(derive(seed, "network"))), folder)
+    drawn_from = settings.seed if settings.seed is not None else seed
+    return settings.network(np.random.Generator(np.random.PCG64(derive(drawn_from, "network"))), folder)
 
 
 class NetworkSettings(ManyForms):
+    seed: int | None = None
+    """The network is drawn from this instead of the run's seed: different runs on the same network."""
+
     delay: Delay = Distribution(1.0)
     access_delay: Delay | None = None
     underlay_delay: Delay | None = None

@@ -1,0 +1,169 @@
+"""Somebody who sees all stores at once: the overall network traffic, and whether there is really an equilibrium.
+
+Written from the paper's definitions (equations 1 to 3), without what the stores themselves compute with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.replica_problem import Problem
+from protocols.storage.replicas.decision import ROOM, Amounts
+
+Hops = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """One replacement: when, where, what went and what came, and the traffic afterwards."""
+
+    time: float
+    store: str
+    out: tuple[str, ...]
+    came: tuple[str, ...]
+    before: float
+    after: float
+
+    def row(self) -> list[Any]:
+        return [self.time, self.store, list(self.out), list(self.came), self.after]
+
+
+class Traffic:
+    """T(H) of one configuration, kept up to date as items move (equations 1 and 2)."""
+
+    def __init__(self, problem: Problem, graph: networkx.Graph) -> None:
+        self.problem = problem
+        self.stores = [name for name in problem.stores if name in graph]
+        self.hops = hop_distances(graph, self.stores)
+        self._rows = [problem.stores.index(name) for name in self.stores]
+        self._places = {name: place for place, name in enumerate(self.stores)}
+        self.holders: list[set[int]] = [set() for _ in problem.catalogue.items]
+        self._nearest = np.full((len(self.holders), len(self.stores)), np.inf)
+
+    def put(self, store: str, items: Iterable[str]) -> None:
+        self._move(store, items, set.add)
+
+    def take(self, store: str, items: Iterable[str]) -> None:
+        self._move(store, items, set.discard)
+
+    def _move(self, store: str, items: Iterable[str], how: Any) -> None:
+        for item in items:
+            place = self.problem.catalogue.places[item]
+            how(self.holders[place], self._places[store])
+            held = sorted(self.holders[place])
+            self._nearest[place] = self.hops[held].min(axis=0) if held else np.inf
+
+    def weights(self, rates: Amounts) -> Amounts:
+        """Size times rate, item by store."""
+        return rates[self._rows].T * self.problem.catalogue.sizes[:, np.newaxis]
+
+    def total(self, rates: Amounts, access_hops: float) -> float:
+        """Requests that nobody can answer are left out: their items are on no store that can be reached."""
+        reached = np.isfinite(self._nearest)
+        hops = np.where(reached, self._nearest + access_hops, 0.0)
+        return float((self.weights(rates) * hops).sum())
+
+
+def hop_distances(graph: networkx.Graph, stores: Sequence[str]) -> Hops:
+    places = {name: place for place, name in enumerate(stores)}
+    hops = np.full((len(stores), len(stores)), np.inf)
+    for name, row in networkx.all_pairs_shortest_path_length(graph):
+        for peer, distance in row.items():
+            hops[places[name], places[peer]] = distance
+    return hops
+
+
+def history(problem: Problem, graph: networkx.Graph, rows: Sequence[Mapping[str, Any]]) -> Iterator[Replaced]:
+    """The traffic after every replacement that was logged, as if all stores and links were up all the time."""
+    traffic = Traffic(problem, graph)
+    for store, items in problem.placement.items():
+        traffic.put(store, items)
+    access = problem.settings.access_hops
+    for row in rows:
+        rates = problem.rates_at(row["time"])
+        out, came = _names(row["items_out"]), _names(row["items_in"])
+        before = traffic.total(rates, access)
+        traffic.take(row["node"], out)
+        traffic.put(row["node"], came)
+        yield Replaced(row["time"], row["node"], out, came, before, traffic.total(rates, access))
+
+
+def _names(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split(",")) if joined else ()
+
+
+def beneficial(
+    problem: Problem,
+    graph: networkx.Graph,
+    placement: Mapping[str, Sequence[str]],
+    rates: Amounts,
+    holistic: bool,
+    replacement_cost: float = 0.0,
+    guarded: bool = False,
+) -> Iterator[str]:
+    """Replacements by the paper's steps 1 to 5 that a store could still make, told in words.
+
+    The traffic of an item with and without a replica is computed anew for each store and item.
+    """
+    stores = [name for name in problem.stores if name in graph]
+    hops = hop_distances(graph, stores)
+    rows = [problem.stores.index(name) for name in stores]
+    catalogue = problem.catalogue
+    weights = rates[rows].T * catalogue.sizes[:, np.newaxis]
+    holders = [[p for p, name in enumerate(stores) if item in placement[name]] for item in catalogue.items]
+    for me, name in enumerate(stores):
+        counted = weights if holistic else weights * (np.arange(len(stores)) == me)
+        gains: list[tuple[float, int]] = []
+        losses: list[tuple[float, int]] = []
+        for item, held in enumerate(holders):
+            others = [place for place in held if place != me and np.isfinite(hops[me, place])]
+            if not others:
+                continue
+            far = hops[others].min(axis=0)
+            near = np.minimum(far, hops[me])
+            reachable = np.isfinite(far)
+            worth = float((counted[item] * np.where(reachable, far - np.where(reachable, near, 0), 0)).sum())
+            if me not in held:
+                gains.append((_rounded(worth - replacement_cost * catalogue.sizes[item] * far[me]), item))
+            elif not guarded or min(others) < me:
+                losses.append((_rounded(worth), item))
+        if found := _steps(gains, sorted(losses), name, problem, placement[name]):
+            yield found
+
+
+def _rounded(amount: float) -> float:
+    """Sums in another order differ in the last digits; then they are equal."""
+    return float(f"{amount:.9g}")
+
+
+def _steps(
+    gains: list[tuple[float, int]],
+    losses: list[tuple[float, int]],
+    name: str,
+    problem: Problem,
+    held: Sequence[str],
+) -> str:
+    """Step 3 to 5; of equal gains or losses the first item by name."""
+    catalogue, capacity = problem.catalogue, problem.capacities[name]
+    gains = [(gain, item) for gain, item in gains if catalogue.sizes[item] <= capacity + ROOM]
+    if not gains:
+        return ""
+    gain, new = max(gains, key=lambda pair: (pair[0], -pair[1]))
+    free = capacity - sum(catalogue.sizes[catalogue.places[item]] for item in held) + ROOM
+    lost, out = 0.0, []
+    for loss, item in losses:
+        if free >= catalogue.sizes[new]:
+            break
+        lost += loss
+        free += catalogue.sizes[item]
+        out.append(catalogue.items[item])
+    if free < catalogue.sizes[new] or gain <= lost * (1 + 1e-6) + 1e-6:
+        return ""
+    leaving = ", ".join(out) or "nothing"
+    return f"{name} should replace {leaving} with {catalogue.items[new]}: gain {gain:g}, loss {lost:g}"

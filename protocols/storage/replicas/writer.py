@@ -1,0 +1,54 @@
+"""What all writers share: they hear what their store learns, and they can give up.
+
+A store that finds itself going round in circles tells everyone, and all stop.
+"""
+
+from __future__ import annotations
+
+from protocols.storage.replicas.facts import Fact
+from runtime.agent import Node, Protocol, on
+from runtime.message import message
+
+
+@message
+class DoesNotConverge:
+    """I have seen enough: a cycle, or a livelock."""
+
+    origin: str
+    why: str
+
+
+class Writer(Protocol):
+    """Says when its store may replace something."""
+
+    def __init__(self) -> None:
+        self.stopped = ""
+        """Why, if so."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Will nothing more happen, as far as this store knows?"""
+        raise NotImplementedError
+
+    def learnt(self, node: Node, fact: Fact) -> None:
+        """The store has learnt something, perhaps from itself."""
+
+    def introduced(self, node: Node, peer: str) -> None:
+        """The neighbour has just been told everything that the store knows."""
+
+    def stop(self, node: Node, why: str) -> None:
+        node.log("gave_up", why=why)
+        self._end(node, DoesNotConverge(node.id, why), None)
+
+    @on(DoesNotConverge)
+    def hopeless(self, node: Node, sender: str, news: DoesNotConverge) -> None:
+        self._end(node, news, sender)
+
+    def _end(self, node: Node, news: DoesNotConverge, sender: str | None) -> None:
+        if not self.stopped:
+            self.stopped = news.why
+            self.halt(node)
+            node.broadcast(news, skip=sender)
+
+    def halt(self, node: Node) -> None:
+        """Do nothing any more."""
