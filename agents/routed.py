@@ -119,25 +119,30 @@ def _covered(tree: networkx.Graph, ads: Placed, wishes: Placed, flooding: bool) 
 
 def wrong_deliveries(world: World) -> list[str]:
     """Publications that were lost on the way, came twice, in the wrong order or unasked for."""
-    published = {name: (sent, sent.program) for name, sent in world.protocols(Publishing).items()}
-    by_ad = {name: program.conditions for name, (_, program) in published.items()}
+    publishers = world.protocols(Publishing)
+    known: dict[tuple[str, tuple[Filter, ...]], list[int]] = {}  # many subscribers want the same
     found = []
     for name, reading in world.protocols(Subscribing).items():
-        for publisher, (sent, program) in published.items():
+        wanted = tuple(wish.conditions for wish in reading.wishes)
+        for publisher, sent in publishers.items():
+            if (publisher, wanted) not in known:
+                known[publisher, wanted] = _due(sent, wanted)
+            due = known[publisher, wanted]
             seen = reading.received[publisher].numbers if publisher in reading.received else []
-            wishes = [wish for wish in reading.wishes if intersects(by_ad[publisher], wish.conditions)]
-            due = [
-                number
-                for number in range(1, sent.numbered + 1 if wishes else 0)
-                if any(matches(w.conditions, program.contents[(number - 1) % len(program.contents)]) for w in wishes)
-            ]
             if seen == due:
                 continue
-            early = all(wish.since_s == 0 for wish in wishes)
-            ends = any(wish.until_s is not None for wish in wishes)
+            early = all(wish.since_s == 0 for wish in reading.wishes)
+            ends = any(wish.until_s is not None for wish in reading.wishes)
             if problem := _problem(seen, due, early, ends):
                 found.append(f"{name} has from {publisher} {problem}")
     return found
+
+
+def _due(sent: Publishing, wanted: tuple[Filter, ...]) -> list[int]:
+    """The numbers of the publications that match one of these filters."""
+    contents = sent.program.contents
+    numbered = ((number, contents[(number - 1) % len(contents)]) for number in range(1, sent.numbered + 1))
+    return [number for number, content in numbered if any(matches(conditions, content) for conditions in wanted)]
 
 
 def _problem(seen: list[int], due: list[int], early: bool, ends: bool) -> str | None:
