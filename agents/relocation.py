@@ -199,12 +199,12 @@ class RelocationSystem(System):
         """Averages over all brokers in the steady state; the overhead is that of the whole run."""
         tables = world.protocols(ContentRouting).values()
         desks = [routing.connections for routing in tables]
-        works = [desk.work for desk in desks]
+        works = [desk.steady for desk in desks]
         ends = max(program.start_s + program.every_s * program.count for program in self.programs)
         broker_s = len(works) * max(ends - max(self.settings.steady_from, desks[0].resources.begins_s), 1e-9)
         links = sum(len(desk.brokers) + len(desk.attached) for desk in desks) / len(desks)
         bandwidth = self.network.default.bandwidth
-        everything = [work for desk in desks for work in (*desk.earlier[1:], desk.work)]
+        everything = [work for desk in desks for work in (desk.settling, desk.steady)]
         control = sum(work.control for work in everything)
         publications = sum(work.publications for work in everything)
         bytes_out = sum(work.bytes_out for work in works)

@@ -12,7 +12,7 @@ WEIGHTS = Sweep(
     base=BASE,
     parameters={
         "on_brokers": Parameter(
-            key="relocation.stocks.on_brokers", values=(4, 16, 63), label="brokers with subscribers"
+            key="relocation.stocks.on_brokers", values=(16, 63), label="brokers with subscribers"
         )
     },
     algorithms={

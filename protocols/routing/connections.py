@@ -73,10 +73,11 @@ class Connections:
     """The clients with a link to this broker, wherever they are connected now."""
 
     resources: Resources = Resources()
-    work: Work = field(default_factory=Work)
-    """In the current one of the spans that `Resources` tells apart; `earlier` are those that are over."""
+    setting_up: Work = field(default_factory=Work)
+    """What was done before publishing began; then, before the steady state; and in it."""
 
-    earlier: list[Work] = field(default_factory=list)
+    settling: Work = field(default_factory=Work)
+    steady: Work = field(default_factory=Work)
     waiting_s: Average = field(default_factory=Average)
     """In the input queue."""
 
@@ -87,11 +88,7 @@ class Connections:
 
     def received(self, node: Node, subscriptions: int | None = None) -> None:
         """A message came in: a publication to be matched with so many subscriptions, or control if None."""
-        resources = self.resources
-        while len(self.earlier) < 2 and node.now >= (resources.steady_s if self.earlier else resources.begins_s):
-            self.earlier.append(self.work)
-            self.work = Work()
-        work = self.work
+        resources, work = self.resources, self.work(node.now)
         waited_s, matching_s = node.now - node.arrived, resources.matching_s
         if subscriptions is None:
             work.control += 1
@@ -103,6 +100,12 @@ class Connections:
         work.busy_s += matching_s
         if matching_s:
             node.work(matching_s)
+
+    def work(self, now: float) -> Work:
+        """Where work at this time is counted."""
+        if now < self.resources.begins_s:
+            return self.setting_up
+        return self.steady if now >= self.resources.steady_s else self.settling
 
     def send(self, node: Node, peer: str, message: object) -> None:
         """Send one control message."""
@@ -131,8 +134,9 @@ class Connections:
             node.send_underlay(client, publication)
 
     def _queue(self, node: Node, peers: Collection[str], size: int) -> None:
-        self.work.sent += len(peers)
-        self.work.bytes_out += size * len(peers)
+        work = self.work(node.now)
+        work.sent += len(peers)
+        work.bytes_out += size * len(peers)
         if (bandwidth := self.resources.bandwidth) is None:
             return
         now, free_at = node.now, self.free_at

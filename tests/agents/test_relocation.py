@@ -50,6 +50,24 @@ def test_moving_publishers_brings_load_and_delay_down() -> None:
     assert 0 < load["output_utilisation"] < 1 and load["migrations"] > 0 and load["publisher_wait_s"] > 0
 
 
+def test_a_broker_that_nothing_reaches_any_more_has_no_load() -> None:
+    """All subscribers on one broker: once the publisher is there, every publication is handled once."""
+    data = {
+        "protocol": "relocation",
+        "network": {"kind": "line", "nodes": 5, "delay": 0.1},
+        "relocation": {
+            "algorithm": "grape",
+            "threshold": 10,
+            "publishers": {"p": {"broker": "n1", "contents": [{"x": 1}], "count": 100}},
+            "subscribers": {"s": {"broker": "n5"}},
+            "steady_from": 60.0,
+        },
+    }
+    summary = simulate(check(data)).summary()
+    assert summary["publishers"]["p"]["now at"] == "n5" and summary["hop_count"] == 0
+    assert summary["message_rate"] == pytest.approx(1 / 5)
+
+
 def test_decisions_are_taken_again_when_subscribers_go() -> None:
     """Those at n5 leave, those at n1 come: the publisher goes there and back."""
     data = {
