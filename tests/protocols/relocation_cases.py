@@ -126,9 +126,9 @@ class Case:
             quiet = steer(sim, choose, max_events=limit)
         return (scenario, World(sim.alive(), scenario.network), promises) if quiet else None
 
-    def problems(self) -> list[str]:
+    def problems(self, limit: int = 200_000) -> list[str]:
         """Everything that is not as it should be when all is quiet."""
-        ran = self.run()
+        ran = self.run(limit)
         if ran is None:
             return ["it never became quiet"]
         scenario, world, promises = ran
