@@ -1,6 +1,7 @@
 """Somebody who sees all stores at once: the overall network traffic, and whether there is really an equilibrium.
 
-Written from the paper's definitions (equations 1 to 3), without what the stores themselves compute with.
+Traffic and equilibrium are written from the paper's definitions (equations 1 to 3), without what the stores
+themselves compute with.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.replica_problem import Problem
-from protocols.storage.replicas.decision import ROOM, Amounts
+from protocols.storage.replicas.decision import ROOM, Amounts, Policy, choose, worth
+from protocols.storage.replicas.decision import holistic as value_of_all
+from protocols.storage.replicas.decision import myopic as value_of_own
+from protocols.storage.replicas.topology import Topology
+from protocols.storage.replicas.view import View
 
 Hops = NDArray[np.float64]
 
@@ -59,15 +64,19 @@ class Traffic:
             held = sorted(self.holders[place])
             self._nearest[place] = self.hops[held].min(axis=0) if held else np.inf
 
-    def weights(self, rates: Amounts) -> Amounts:
-        """Size times rate, item by store."""
-        return rates[self._rows].T * self.problem.catalogue.sizes[:, np.newaxis]
+    def each(self, rates: Amounts, access_hops: float, items: Sequence[int] | None = None) -> Amounts:
+        """The traffic of each item, or of some.
+
+        Requests that nobody can answer are left out: their items are on no store that can be reached.
+        """
+        rows = slice(None) if items is None else list(items)
+        nearest = self._nearest[rows]
+        hops = np.where(np.isfinite(nearest), nearest + access_hops, 0.0)
+        traffic: Amounts = (rates[self._rows].T[rows] * hops).sum(axis=1) * self.problem.catalogue.sizes[rows]
+        return traffic
 
     def total(self, rates: Amounts, access_hops: float) -> float:
-        """Requests that nobody can answer are left out: their items are on no store that can be reached."""
-        reached = np.isfinite(self._nearest)
-        hops = np.where(reached, self._nearest + access_hops, 0.0)
-        return float((self.weights(rates) * hops).sum())
+        return float(self.each(rates, access_hops).sum())
 
 
 def hop_distances(graph: networkx.Graph, stores: Sequence[str]) -> Hops:
@@ -85,17 +94,49 @@ def history(problem: Problem, graph: networkx.Graph, rows: Sequence[Mapping[str,
     for store, items in problem.placement.items():
         traffic.put(store, items)
     access = problem.settings.access_hops
+    rates = problem.rates_at(0.0)
+    each = traffic.each(rates, access)
     for row in rows:
-        rates = problem.rates_at(row["time"])
+        if problem.rates_at(row["time"]) is not rates:
+            rates = problem.rates_at(row["time"])
+            each = traffic.each(rates, access)
         out, came = _names(row["items_out"]), _names(row["items_in"])
-        before = traffic.total(rates, access)
+        before = float(each.sum())
         traffic.take(row["node"], out)
         traffic.put(row["node"], came)
-        yield Replaced(row["time"], row["node"], out, came, before, traffic.total(rates, access))
+        moved = [problem.catalogue.places[item] for item in (*out, *came)]
+        each[moved] = traffic.each(rates, access, moved)
+        yield Replaced(row["time"], row["node"], out, came, before, float(each.sum()))
 
 
 def _names(joined: str) -> tuple[str, ...]:
     return tuple(joined.split(",")) if joined else ()
+
+
+def sequential(problem: Problem, graph: networkx.Graph, policy: Policy, holistic: bool) -> dict[str, list[str]]:
+    """Where a single writer's tour ends on a network that stays as it is, at the last rates; without any message."""
+    topology = Topology({name: list(graph[name]) for name in graph})
+    catalogue, rates = problem.catalogue, problem.rates_since[-1][1]
+    weights = np.ascontiguousarray(rates.T) * catalogue.sizes[:, np.newaxis]
+    holders = np.array([[item in problem.placement[name] for name in problem.stores] for item in catalogue.items])
+    view = View.of(topology.distances, holders)
+    name, sender, quiet = topology.members[0], "", 0
+    while quiet < len(topology.members):
+        if topology.visits(name, sender):
+            me = topology.index[name]
+            value = value_of_all(view, me, weights) if holistic else value_of_own(view, me, weights[:, me])
+            known = worth(view, me, value, catalogue.sizes, policy)
+            chosen = choose(known, catalogue.sizes, problem.capacities[name], policy.search)
+            quiet = quiet + 1 if chosen is None else 0
+            if chosen is not None:
+                holders = view.holders.copy()
+                holders[:, me] = chosen
+                view = view.changed(holders)
+        name, sender = topology.next_stop(name, sender), name
+    return {
+        store: [item for item, held in zip(catalogue.items, view.holders[:, place], strict=True) if held]
+        for place, store in enumerate(topology.members)
+    }
 
 
 def beneficial(
@@ -116,22 +157,25 @@ def beneficial(
     rows = [problem.stores.index(name) for name in stores]
     catalogue = problem.catalogue
     weights = rates[rows].T * catalogue.sizes[:, np.newaxis]
-    holders = [[p for p, name in enumerate(stores) if item in placement[name]] for item in catalogue.items]
+    sets = [set(placement[name]) for name in stores]
+    holders = [[p for p, held in enumerate(sets) if item in held] for item in catalogue.items]
+    nearest = [hops[held].min(axis=0) if held else np.full(len(stores), np.inf) for held in holders]
     for me, name in enumerate(stores):
         counted = weights if holistic else weights * (np.arange(len(stores)) == me)
         gains: list[tuple[float, int]] = []
         losses: list[tuple[float, int]] = []
         for item, held in enumerate(holders):
-            others = [place for place in held if place != me and np.isfinite(hops[me, place])]
-            if not others:
+            mine = catalogue.items[item] in sets[me]
+            others = [place for place in held if place != me] if mine else held
+            far = (hops[others].min(axis=0) if others else np.full(len(stores), np.inf)) if mine else nearest[item]
+            if not np.isfinite(far[me]):
                 continue
-            far = hops[others].min(axis=0)
             near = np.minimum(far, hops[me])
             reachable = np.isfinite(far)
             worth = float((counted[item] * np.where(reachable, far - np.where(reachable, near, 0), 0)).sum())
-            if me not in held:
+            if not mine:
                 gains.append((_rounded(worth - replacement_cost * catalogue.sizes[item] * far[me]), item))
-            elif not guarded or min(others) < me:
+            elif not guarded or min(place for place in others if np.isfinite(hops[me, place])) < me:
                 losses.append((_rounded(worth), item))
         if found := _steps(gains, sorted(losses), name, problem, placement[name]):
             yield found

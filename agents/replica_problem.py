@@ -34,9 +34,11 @@ class Zipf:
 def _zipf(text: Any) -> Zipf:
     if isinstance(text, Zipf):
         return text
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        return Zipf(float(text))
     found = re.fullmatch(r"\s*zipf\(\s*(-?\d+(?:\.\d*)?)\s*\)\s*", text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError(f'{text!r} is no popularity; write "zipf(0.7)"')
+        raise ValueError(f'{text!r} is no Zipf law; write "zipf(0.7)", or the exponent alone')
     return Zipf(float(found[1]))
 
 
@@ -80,7 +82,9 @@ class ProblemSettings(Settings):
     @model_validator(mode="after")
     def _one_of_each(self) -> ProblemSettings:
         if (self.sizes is None) == (self.items is None):
-            raise ValueError("write either sizes = { a = 1, ... } or items = { count = 20, sizes = \"zipf(0.3)\", ratio = 2 }")
+            raise ValueError(
+                'write either sizes = { a = 1, ... } or items = { count = 20, sizes = "zipf(0.3)", ratio = 2 }'
+            )
         if (self.rates is None) == (self.popularity is None):
             raise ValueError('write either rates = { n1 = { a = 0.3 }, ... } or popularity = "zipf(0.7)"')
         if self.sizes is not None and not self.sizes:
@@ -96,8 +100,8 @@ class Problem:
         self.settings = settings
         self.capacities = self._capacities()
         self.catalogue = Catalogue(self._sizes())
-        self._draw = np.random.Generator(np.random.PCG64(stream(seed, "rates").getrandbits(64)))
-        self._factors = self._draw.random((len(self.stores), len(self.catalogue.items)))
+        chance = stream(seed, "rates")
+        self._factors = np.array([[chance.random() for _ in self.catalogue.items] for _ in self.stores])
         first = settings.popularity
         base = self._by_law(first, 0) if first is not None else self._by_hand(settings.rates or {}, None, "rates")
         self.rates_since: list[tuple[float, Amounts]] = [(0.0, base)]
@@ -189,22 +193,39 @@ def _where(what: str) -> str:
     return "[network]" if what == "node" else "storage.sizes or storage.items"
 
 
+TRIES = 100
+
+
 def _drawn_placement(
     capacities: Mapping[str, float], sizes: Mapping[str, float], rng: random.Random
 ) -> dict[str, tuple[str, ...]]:
-    """Every item somewhere, the large ones first; then each store is filled with items drawn at random."""
+    """Every item somewhere; then each store is filled with items drawn at random."""
+    for _ in range(TRIES):
+        placed = _each_item_once(capacities, sizes, rng)
+        if placed is not None:
+            break
+    else:
+        raise ScenarioError("storage.capacity", f"too small: in {TRIES} attempts no way was found to store every item")
+    for store, held in placed.items():
+        free = capacities[store] - sum(sizes[item] for item in held)
+        for item in rng.sample(list(sizes), len(sizes)):
+            if item not in held and sizes[item] <= free + ROOM:
+                held.append(item)
+                free -= sizes[item]
+    return {store: tuple(sorted(held)) for store, held in placed.items()}
+
+
+def _each_item_once(
+    capacities: Mapping[str, float], sizes: Mapping[str, float], rng: random.Random
+) -> dict[str, list[str]] | None:
+    """Each item in a store that has room, the large ones first; None if the draw ends in a corner."""
     free = dict(capacities)
     placed: dict[str, list[str]] = {store: [] for store in capacities}
     for item in sorted(sizes, key=lambda name: (-sizes[name], name)):
         with_room = [store for store in free if free[store] + ROOM >= sizes[item]]
         if not with_room:
-            raise ScenarioError("storage.capacity", f"too small: the stores cannot hold every item once ({item} is left)")
+            return None
         store = rng.choice(with_room)
         placed[store].append(item)
         free[store] -= sizes[item]
-    for store, held in placed.items():
-        for item in rng.sample(list(sizes), len(sizes)):
-            if item not in held and sizes[item] <= free[store] + ROOM:
-                held.append(item)
-                free[store] -= sizes[item]
-    return {store: tuple(sorted(held)) for store, held in placed.items()}
+    return placed

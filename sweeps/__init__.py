@@ -5,5 +5,7 @@ SHIPPED = {
     "relocation": "sweeps.relocation:SWEEP",
     "relocation-weights": "sweeps.relocation_tuning:WEIGHTS",
     "relocation-thresholds": "sweeps.relocation_tuning:THRESHOLDS",
+    "replicas": "sweeps.replicas:SWEEP",
+    "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

@@ -40,11 +40,13 @@ def cells_of(found: Found) -> list[Cell]:
     """Every algorithm on the same instances: an instance is a seed, and all that is drawn follows from it."""
     sweep = found.sweep
     drawn: dict[str, Cell] = {}
-    axes = [[(name, value) for value in axis.values] for name, axis in sweep.parameters.items()]
+    points = [
+        dict(zip(grid, values, strict=True)) for grid in sweep.grids() for values in itertools.product(*grid.values())
+    ]
     for instance in range(sweep.seed, sweep.seed + sweep.runs):
-        for point in itertools.product(*axes):
+        for point in points:
             for algorithm in sweep.algorithms:
-                cell = _cell(found, algorithm, dict(point), instance)
+                cell = _cell(found, algorithm, point, instance)
                 drawn.setdefault(f"{cell}", cell)  # a value that is listed twice is one cell
     return list(drawn.values())
 

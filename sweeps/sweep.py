@@ -145,6 +145,10 @@ class Sweep(Settings):
     """A scenario: its table, its file, or the name of a shipped one."""
 
     parameters: Annotated[dict[str, Parameter], Field(min_length=1)]
+    studies: dict[str, dict[str, Annotated[Several[Scalar], Field(min_length=1)]]] = Field(default_factory=dict)
+    """Several small grids instead of one large one: each names the parameters that it varies, with some of their
+    values; every other parameter keeps its first value."""
+
     algorithms: Annotated[dict[str, dict[str, Any]], Field(min_length=1)] = Field(default_factory=_as_it_is)
     """Each name with the keys of the scenario that it sets."""
 
@@ -168,6 +172,11 @@ class Sweep(Settings):
             raise ValueError(f"baseline: {self.baseline!r} is not one of: {', '.join(self.algorithms)}")
         for name in self.quick.parameters:
             _known(f"quick.parameters.{name}", name, self.parameters)
+        for study, varied in self.studies.items():
+            for name, values in varied.items():
+                _known(f"studies.{study}.{name}", name, self.parameters)
+                for value in values:
+                    _known(f"studies.{study}.{name}", value, self.parameters[name].values)
         for name, figure in self.figures.items():
             _known(f"figures.{name}.y", figure.y, self.curves if figure.kind == "curve" else self.measures)
             axes = ("time", "iteration") if figure.kind == "curve" else tuple(self.parameters)
@@ -194,12 +203,31 @@ class Sweep(Settings):
     def compared_with(self) -> str:
         return self.baseline or next(iter(self.algorithms))
 
+    def grids(self) -> list[dict[str, tuple[Scalar, ...]]]:
+        """The values of every parameter, for each grid that is run."""
+        if not self.studies:
+            return [{name: parameter.values for name, parameter in self.parameters.items()}]
+        return [
+            {name: varied.get(name, parameter.values[:1]) for name, parameter in self.parameters.items()}
+            for varied in self.studies.values()
+        ]
+
     def quickly(self) -> Self:
+        fewer = self.quick.parameters
         parameters = {
-            name: parameter.model_copy(update={"values": self.quick.parameters.get(name, parameter.values)})
+            name: parameter.model_copy(update={"values": fewer.get(name, parameter.values)})
             for name, parameter in self.parameters.items()
         }
-        return self.model_copy(update={"parameters": parameters, "runs": self.quick.runs})
+        # A study keeps what it has of the fewer values, and one value at least.
+        studies = {
+            study: {
+                name: tuple(value for value in values if value in fewer.get(name, values)) or values[:1]
+                for name, values in varied.items()
+            }
+            for study, varied in self.studies.items()
+        }
+        update = {"parameters": self.parameters if studies else parameters, "studies": studies, "runs": self.quick.runs}
+        return self.model_copy(update=update)
 
     def label(self, name: str) -> str:
         """What people call this parameter, measure or curve."""
@@ -207,6 +235,6 @@ class Sweep(Settings):
         return (axes[name].label if name in axes else "") or name.replace("_", " ")
 
 
-def _known(key: str, name: str, choices: Collection[str]) -> None:
+def _known(key: str, name: Scalar, choices: Collection[Scalar]) -> None:
     if name not in choices:
-        raise ValueError(f"{key}: {name!r} is not one of: {', '.join(choices)}")
+        raise ValueError(f"{key}: {name!r} is not one of: {', '.join(map(str, choices))}")

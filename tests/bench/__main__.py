@@ -13,6 +13,7 @@ from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.parquet import log_cost
+from tests.bench.replicas import replicas_cost, replicas_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
 from tests.bench.routing import content_as_json, content_race, content_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
@@ -45,13 +46,16 @@ def main(quick: bool, file: Path | None) -> None:
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
+    replicas = replicas_cost(quick)
+    console.print(replicas_table(replicas))
     if file is not None:
         file.write_text(
             json.dumps(
                 as_json(scores, many, cost)
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
                 | content_as_json(routing, matching)
-                | ray_as_json(ray_scores, ray_aims),
+                | ray_as_json(ray_scores, ray_aims)
+                | {"replicas": asdict(replicas)},
                 indent=2,
             )
             + "\n"

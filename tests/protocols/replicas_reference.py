@@ -50,7 +50,9 @@ class Sequential:
     def step(self, store: str, held: Holding) -> tuple[list[str], list[str]] | None:
         """What goes and what comes, or None. Equal amounts are rounded to be equal; then the first name counts."""
         mine, capacity = held[store], self.capacities[store]
-        amount = {item: round(self.difference(item, store, held), 9) for item in self.sizes if self._counts(item, store, held)}
+        amount = {
+            item: round(self.difference(item, store, held), 9) for item in self.sizes if self._counts(item, store, held)
+        }
         losses = {item: amount[item] for item in sorted(mine) if item in amount}
         gains = {item: amount[item] for item in sorted(self.sizes) if item not in mine and self.sizes[item] <= capacity}
         if not gains:

@@ -89,7 +89,7 @@ def test_every_change_is_the_one_that_the_sequential_algorithm_makes(case: Case)
     reference = by_hand(case)
     system = check(case.scenario()).system
     assert isinstance(system, ReplicasSystem)
-    scenario, world, quiet = case.run()
+    _scenario, world, quiet = case.run()
     assert quiet
     changes = sorted(world.events.rows("replacement"), key=lambda row: row["position"])
     made = [
@@ -120,7 +120,7 @@ def test_the_best_content_of_each_storage_is_an_equilibrium_too(case: Case) -> N
 def test_the_knapsack_never_ends_with_a_replacement_that_the_papers_rule_would_make() -> None:
     for seed in range(10):
         case = Case(stores=8, items=6, seed=seed, search="knapsack")
-        scenario, world, _ = case.run()
+        _scenario, world, _ = case.run()
         paper = Case(stores=8, items=6, seed=seed)
         judge = check(paper.scenario()).system
         assert judge.violations(world) == []
@@ -198,6 +198,13 @@ def test_a_token_that_overtakes_the_flood_waits_for_it() -> None:
 # Many writers
 
 
+@settings(QUICK, max_examples=25)
+@given(cases(schedule="timed"))
+def test_what_a_single_writer_would_reach_is_what_a_single_writer_reaches(case: Case) -> None:
+    alone = outcome(case).results["ont"]
+    assert outcome(replace(case, writers=2)).results["ont_single_writer"] == pytest.approx(alone)
+
+
 @QUICK
 @given(cases(), st.sampled_from([0, 2, 3, 12]))
 def test_with_many_writers_no_item_is_ever_lost_and_rest_means_equilibrium(case: Case, writers: int) -> None:
@@ -265,7 +272,9 @@ def test_a_myopic_decision_is_the_same_whatever_the_others_want(case: Case, othe
 
 def _first_change(data: dict[str, Any], store: str) -> Any:
     rows = simulate(check(data)).tally.events.rows("replacement")
-    return next(((row["items_out"], row["items_in"]) for row in rows if row["position"] == 1 and row["node"] == store), None)
+    return next(
+        ((row["items_out"], row["items_in"]) for row in rows if row["position"] == 1 and row["node"] == store), None
+    )
 
 
 # Distances that are kept up to date

@@ -286,7 +286,7 @@ def test_agents_of_a_system_share_nothing_that_can_be_changed(links: str) -> Non
 # Importing
 
 COMPUTING = {
-    *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions"),
+    *("__future__", "abc", "bisect", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "hashlib"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re", "statistics", "string", "typing"),
     *("numpy", "networkx", "scipy"),
 }

@@ -12,11 +12,10 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from agents.coverage import StorageSettings
-from agents.relocation import RelocationSettings
 from runtime.faults import Fault
 from runtime.scenario import Frame
 from runtime.settings import Settings
+from runtime.system import shipped
 from runtime.topology import EdgeList, Generated, GraphFile, LinkSettings
 from tests.runtime.command import EXAMPLES, ROOT, brokerlab
 
@@ -83,16 +82,8 @@ def test_links_and_paths_lead_somewhere() -> None:
 def sections() -> list[type[BaseModel]]:
     """Every kind of table that a scenario can hold."""
     faults = get_args(get_args(Fault)[0])
-    roots = (
-        Frame,
-        StorageSettings,
-        RelocationSettings,
-        EdgeList,
-        GraphFile,
-        LinkSettings,
-        *Generated.kinds.values(),
-        *faults,
-    )
+    systems = [system.Settings for system in shipped().values()]
+    roots = (Frame, *systems, EdgeList, GraphFile, LinkSettings, *Generated.kinds.values(), *faults)
     found: dict[type[BaseModel], None] = {}
     waiting: list[Any] = list(roots)
     while waiting:

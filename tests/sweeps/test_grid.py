@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from runtime.scenario import check
 from sweeps import grid
 from sweeps.grid import cells_of, name_of, put
-from sweeps.load import find_sweep
+from sweeps.load import Found, find_sweep
+from sweeps.sweep import Sweep
 from tests.sweeps.conftest import EXAMPLE
 
 
@@ -46,3 +49,47 @@ def test_a_table_is_put_into_the_table_that_is_there() -> None:
     put(scenario, "settings", {"b": 3})
     put(scenario, "network.nodes", 4)
     assert scenario == {"settings": {"a": 1, "b": 3}, "network": {"nodes": 4}}
+
+
+def small_grids(**changes: object) -> Sweep:
+    parameters = {name: {"key": f"settings.{name}", "values": [1, 2, 3]} for name in "abc"}
+    declared = {
+        "name": "small",
+        "title": "Several small grids",
+        "base": "coverage",
+        "parameters": parameters,
+        "measures": {"messages": {"path": "messages"}},
+        "studies": {"one": {"a": [1, 2, 3]}, "two": {"b": [2, 3], "c": [1, 3]}},
+        "runs": 1,
+        "quick": {"runs": 1, "parameters": {"a": [3], "c": [2]}},
+    }
+    return Sweep(**declared | changes)
+
+
+def points(sweep: Sweep) -> list[tuple[int, ...]]:
+    return [tuple(cell.parameters.values()) for cell in cells_of(Found(sweep, {}, Path()))]
+
+
+def test_a_study_varies_its_parameters_and_leaves_the_others_at_their_first_value() -> None:
+    assert points(small_grids()) == [(1, 1, 1), (2, 1, 1), (3, 1, 1), (1, 2, 1), (1, 2, 3), (1, 3, 1), (1, 3, 3)]
+
+
+def test_what_two_studies_have_in_common_is_run_once() -> None:
+    assert points(small_grids(studies={"one": {"a": [1, 2]}, "two": {"b": [1, 2]}})) == [
+        (1, 1, 1),
+        (2, 1, 1),
+        (1, 2, 1),
+    ]
+
+
+def test_quick_studies_keep_the_fewer_values_or_one() -> None:
+    assert points(small_grids().quickly()) == [(3, 1, 1), (1, 2, 1), (1, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("study", "told"),
+    [({"d": [1]}, "studies.one.d: 'd' is not one of: a, b, c"), ({"a": [4]}, "studies.one.a: 4 is not")],
+)
+def test_a_study_varies_what_there_is(study: dict[str, list[int]], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        small_grids(studies={"one": study})

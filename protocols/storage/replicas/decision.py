@@ -61,15 +61,11 @@ class Worth:
 def holistic(view: View, store: int, weights: Amounts) -> Amounts:
     """Losses and gains of the whole network's traffic (steps 1 and 2). `weights` is size times rate, item by store."""
     towards = view.distances[store]
-    held = view.holders[:, store]
-    value = np.empty(len(held))
-    rows = np.flatnonzero(held)
-    nearest, second = view.nearest[rows], view.second[rows]
-    farther = np.where(nearest == towards, second - nearest, 0)
-    value[rows] = np.einsum("mv,mv->m", weights[rows], farther)
-    rows = np.flatnonzero(~held)
-    nearer = np.maximum(view.nearest[rows] - towards, 0)
-    value[rows] = np.einsum("mv,mv->m", weights[rows], nearer)
+    hops = np.maximum(view.nearest - towards, 0)
+    rows = np.flatnonzero(view.holders[:, store])
+    nearest = view.nearest[rows]
+    hops[rows] = np.where(nearest == towards, view.second[rows] - nearest, 0)
+    value: Amounts = np.einsum("mv,mv->m", weights, hops)
     return value
 
 

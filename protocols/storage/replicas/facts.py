@@ -28,7 +28,7 @@ class LinkState:
 
 @message
 class Rates:
-    """My clients' request rates, in the catalogue's order (IV.C); empty where only the fact that they changed is told."""
+    """My clients' request rates, in the catalogue's order (IV.C); empty where only that they changed is told."""
 
     origin: str
     number: int

@@ -23,7 +23,7 @@ from runtime.agent import Node, on
 
 _weights: Shared[tuple[int, int, str], Amounts] = Shared(limit=16)
 _views: Shared[tuple[int, int, int, str], View] = Shared(limit=48)
-_latest_views: Shared[tuple[int, str], View] = Shared(limit=16)
+_latest_views: Shared[tuple[int, int, str], View] = Shared(limit=16)
 
 
 @dataclass
@@ -104,9 +104,7 @@ class Knowledge(Watcher):
         durable.items = tuple(sorted(items))
         durable.epoch = epoch
         durable.holding += 1
-        told = Holding(
-            node.id, durable.holding, *epoch, token, position, durable.items, digest(node.id, durable.items)
-        )
+        told = Holding(node.id, durable.holding, *epoch, token, position, durable.items, digest(node.id, durable.items))
         self._learn(node, told)
 
     def introduce(self, node: Node, peer: str) -> None:

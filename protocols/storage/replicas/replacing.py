@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from protocols.storage.replicas.decision import Chosen, Policy, Worth, choose, holistic, myopic, worth
 from protocols.storage.replicas.facts import Epoch

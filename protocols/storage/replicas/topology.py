@@ -33,7 +33,8 @@ class Topology:
         rows, columns = zip(*ends, strict=True) if ends else ((), ())
         size = len(self.members)
         graph = csr_array((np.ones(len(ends)), (rows, columns)), shape=(size, size))
-        return shortest_path(graph, unweighted=True).astype(np.int16)
+        hops: Distances = shortest_path(graph, unweighted=True).astype(np.int16)
+        return hops
 
     @cached_property
     def _tree(self) -> dict[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from protocols.storage.replicas.topology import FAR, Distances
 
 Holders = NDArray[np.bool_]
 
+
 class View:
     """One configuration H of the whole network. Immutable, and shared by all who know the same.
 

@@ -154,9 +154,8 @@ class Writing(Writer):
 
     def _claim_first(self, node: Node) -> None:
         """The first epoch is claimed by the first name, once it knows that it is the first."""
-        if self.epoch == NO_EPOCH and self.knowledge.closed:
-            if self.knowledge.topology().members[0] == node.id:
-                self._claim(node)
+        if self.epoch == NO_EPOCH and self.knowledge.closed and self.knowledge.topology().members[0] == node.id:
+            self._claim(node)
 
     def _claim(self, node: Node) -> None:
         self._adopt(node, (self.epoch[0] + 1, node.id))
