@@ -65,9 +65,7 @@ MEASURES = {
 MIGRATED = {"migrated": Curve(event="migrated", label="migrations")}
 
 WORKLOAD = Parameter(key="relocation.stocks.workload", values=("clustered", "random"), label="workload")
-ON_BROKERS = Parameter(
-    key="relocation.stocks.on_brokers", values=(1, 4, 16, 32, 63), label="brokers with subscribers"
-)
+ON_BROKERS = Parameter(key="relocation.stocks.on_brokers", values=(1, 4, 16, 32, 63), label="brokers with subscribers")
 CLUSTERED = "workload = 'clustered'"
 RANDOM = "workload = 'random'"
 MOVING = "algorithm != 'baseline'"

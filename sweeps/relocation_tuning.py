@@ -11,9 +11,7 @@ WEIGHTS = Sweep(
     about="63 brokers, clustered workload: from load100 over load1 = delay100 to delay1.",
     base=BASE,
     parameters={
-        "on_brokers": Parameter(
-            key="relocation.stocks.on_brokers", values=(16, 63), label="brokers with subscribers"
-        )
+        "on_brokers": Parameter(key="relocation.stocks.on_brokers", values=(16, 63), label="brokers with subscribers")
     },
     algorithms={
         "baseline": BASELINE,
