@@ -225,7 +225,9 @@ class RelocationSystem(System):
 
 def _migrations(publishers: Iterable[Publishing]) -> dict[str, Any]:
     waits = [wait for sent in publishers for wait in sent.migrations]
+    firsts = [(sent.first_moved_at, sent.program.start_s) for sent in publishers]
     return {
+        "response_s": _mean(moved_at - start_s for moved_at, start_s in firsts if moved_at is not None),
         "migrations": len(waits),
         "publisher_wait_s": _mean(wait_s for _, wait_s in waits),
         "path_hops": _mean(hops for hops, _ in waits),

@@ -61,6 +61,7 @@ MEASURES = {
     "path_hops": Measure(path="path_hops", label="hops of a migration path"),
     "wait_per_hop": Measure(formula="wait_time / path_hops", label="pause for each hop of the path (s)"),
     "migrations": Measure(path="migrations", label="migrations"),
+    "response_time": Measure(path="response_s", label="time from the first publication to the first move (s)"),
 }
 MIGRATED = {"migrated": Curve(event="migrated", label="migrations")}
 

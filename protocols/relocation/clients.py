@@ -80,6 +80,8 @@ class Publishing(Protocol):
         self.migrations: list[tuple[int, float]] = []
         """For each migration the length of its path in hops and how long the publisher was paused."""
 
+        self.first_moved_at: float | None = None
+
     def started(self, node: Node) -> None:
         say(node, self.broker, Advertisement(node.id, self.program.conditions))
         if self.program.count:
@@ -137,6 +139,8 @@ class Publishing(Protocol):
             say(node, self.broker, publication)
         node.log("migrated", to=sender, hops=len(self.path) - 1, wait_s=wait_s, buffered=len(self.buffer))
         self.migrations.append((len(self.path) - 1, wait_s))
+        if self.first_moved_at is None:
+            self.first_moved_at = node.now
         self.buffer.clear()
         if self.ordered and self.ordered[0][0] == sender:
             del self.ordered[0]
