@@ -18,6 +18,7 @@ from agents.replica_problem import Problem
 from protocols.storage.replicas.decision import ROOM, Amounts, Policy, choose, worth
 from protocols.storage.replicas.decision import holistic as value_of_all
 from protocols.storage.replicas.decision import myopic as value_of_own
+from protocols.storage.replicas.load import balanced
 from protocols.storage.replicas.topology import Topology
 from protocols.storage.replicas.view import View
 
@@ -126,7 +127,11 @@ def sequential(problem: Problem, graph: networkx.Graph, policy: Policy, holistic
             me = topology.index[name]
             value = value_of_all(view, me, weights) if holistic else value_of_own(view, me, weights[:, me])
             known = worth(view, me, value, catalogue.sizes, policy)
-            chosen = choose(known, catalogue.sizes, problem.capacities[name], policy.search)
+            capacity = problem.capacities[name]
+            if policy.load_weight:
+                chosen = balanced(known, view, me, weights, catalogue.sizes, capacity, policy.load_weight)
+            else:
+                chosen = choose(known, catalogue.sizes, capacity, policy.search)
             quiet = quiet + 1 if chosen is None else 0
             if chosen is not None:
                 holders = view.holders.copy()

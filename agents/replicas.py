@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from agents.replica_gap import How, check_size, gap_percent, least_traffic
+from agents.replica_load import objectives, peak_load, unbalanced
 from agents.replica_observer import Replaced, Traffic, beneficial, history, sequential
 from agents.replica_problem import Positive, Problem, ProblemSettings
 from agents.replica_store import Turns, replica_store
@@ -33,9 +35,11 @@ class ReplicasSettings(ProblemSettings):
     thinking: dict[str, Positive] = Field(default_factory=dict)
     search: Literal["paper", "knapsack"] = "paper"
     replacement_cost: Annotated[float, Field(ge=0)] = 0.0
+    load_weight: Annotated[float, Field(ge=0)] = 0.0
     guarded: bool | Literal["auto"] = "auto"
     same_decision_limit: Count = 20
     replacement_limit: Count | None = None
+    optimum: How = "none"
 
 
 class ReplicasSystem(System):
@@ -54,13 +58,21 @@ class ReplicasSystem(System):
         for name in settings.thinking:
             if name not in network.brokers:
                 raise ScenarioError(f"storage.thinking.{name}", f"node {name} is not in [network]")
+        check_size(settings.optimum, self.problem)
+        self._check_load_weight()
         guarded = settings.writers != 1 if settings.guarded == "auto" else settings.guarded
-        self.policy = Policy(settings.replacement_cost, settings.search, guarded)
+        self.policy = Policy(settings.replacement_cost, settings.search, guarded, settings.load_weight)
         # Long enough for a lap in which every store fetches something from some hops away.
         ample = 20 * len(network.brokers) * network.default.delay.mean
         self._patience = None if settings.patience == "never" else settings.patience or ample
         most = settings.replacement_limit or max(50, 5 * len(self.problem.catalogue.items))
         self._limits = Limits(settings.same_decision_limit, most)
+
+    def _check_load_weight(self) -> None:
+        if self.settings.load_weight and not self.holistic:
+            raise ScenarioError("storage.load_weight", "a myopic store knows nobody's load; write 0 or holistic")
+        if self.settings.load_weight and self.settings.search != "paper":
+            raise ScenarioError("storage.load_weight", 'loads make it no knapsack; write 0 or search = "paper"')
 
     def agent(self, name: str) -> Agent:
         problem = self.problem
@@ -109,15 +121,20 @@ class ReplicasSystem(System):
         writers = list(world.protocols(Writer).values())
         tokens = [writer for writer in writers if isinstance(writer, Writing)]
         stopped = sorted({writer.stopped for writer in writers} - {""})
+        ont = traffic.total(rates, settings.access_hops)
+        optimum = least_traffic(settings.optimum, problem, world.graph, rates)
         counts = {name: replacing.durable for name, replacing in sorted(world.protocols(Replacing).items())}
         return {
-            "ont": traffic.total(rates, settings.access_hops),
+            "ont": ont,
             "ont_between_stores": traffic.total(rates, 0.0),
+            "optimum": optimum,
+            "gap_percent": gap_percent(ont, optimum),
+            "peak_load": peak_load(problem, world.graph, placement, rates),
             "equilibrium": not stopped and all(writer.at_rest for writer in writers),
             "stopped": stopped[0] if stopped else None,
             "ont_single_writer": self._single_writer(),
             "settled_at": made[-1].time if made else 0.0,
-            "wasted_replacements": sum(change.after >= change.before - ROOM for change in made),
+            "wasted_replacements": sum(after >= before - ROOM for _, before, after in self._levels(world)),
             "fetched_volume_hops": sum(row["size"] * row["hops"] for row in world.events.rows("fetch")),
             "epochs": max((token.epoch[0] for token in tokens), default=0),
             "token_waits": sum(token.waits for token in tokens),
@@ -191,12 +208,15 @@ class ReplicasSystem(System):
         if any(writer.stopped for writer in writers.values()):
             return []
         found = [f"{name} does not know of the equilibrium" for name, w in writers.items() if not w.at_rest]
-        if self.settings.search == "paper":
+        rates = self.problem.rates_at(world.now)
+        if self.policy.load_weight:
+            found += unbalanced(self.problem, world.graph, held, rates, self.policy)
+        elif self.settings.search == "paper":
             found += beneficial(
                 self.problem,
                 world.graph,
                 held,
-                self.problem.rates_at(world.now),
+                rates,
                 self.holistic,
                 self.policy.replacement_cost,
                 self.policy.guarded,
@@ -204,16 +224,23 @@ class ReplicasSystem(System):
         return found
 
     def _rises(self, world: World) -> list[str]:
-        """One holistic writer on a network that stays as it is never makes the traffic rise."""
+        """One holistic writer on a network that stays as it is never makes rise what it minimises."""
         known = world.protocols(Knowledge).values()
         disturbed = any(links.number > 1 for knowledge in known for links in knowledge.links.values())
         if self.settings.writers != 1 or not self.holistic or len(self.problem.rates_since) > 1 or disturbed:
             return []
+        what = "traffic with its load" if self.policy.load_weight else "traffic"
         return [
-            f"the traffic rose from {change.before:g} to {change.after:g} at {change.time:g}"
-            for change in self._history(world)
-            if change.after > change.before + ROOM
+            f"the {what} rose from {before:g} to {after:g} at {time:g}"
+            for time, before, after in self._levels(world)
+            if after > before + ROOM
         ]
+
+    def _levels(self, world: World) -> list[tuple[float, float, float]]:
+        """When each replacement was made, and what is to be minimised before and after it."""
+        if not self.policy.load_weight:
+            return [(change.time, change.before, change.after) for change in self._history(world)]
+        return list(objectives(self.problem, self.network.graph(), self._history(world), self.policy.load_weight))
 
 
 class HolisticSystem(ReplicasSystem):

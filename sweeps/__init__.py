@@ -6,6 +6,7 @@ SHIPPED = {
     "relocation-weights": "sweeps.relocation_tuning:WEIGHTS",
     "relocation-thresholds": "sweeps.relocation_tuning:THRESHOLDS",
     "replicas": "sweeps.replicas:SWEEP",
+    "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
     "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

@@ -27,6 +27,7 @@ class Case:
     protocol: Literal["holistic", "myopic"] = "holistic"
     writers: int = 1
     search: Literal["paper", "knapsack"] = "paper"
+    load_weight: float = 0.0
     crashes: int = 0
     deaths: int = 0
     lossy: bool = False
@@ -59,7 +60,9 @@ class Case:
                 "sizes": sizes,
                 "rates": self._rates(rng, names, items),
                 "writers": self.writers,
+                "period": rng.choice([0.5, 10.0]),
                 "search": self.search,
+                "load_weight": self.load_weight,
                 "patience": rng.uniform(30, 200) if self._troubled else "never",
                 "thinking": {rng.choice(names): rng.uniform(100, 1000)} if self.slow else {},
                 "changes": [

@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 
+from protocols.storage.replicas.knapsack import best_fit
 from protocols.storage.replicas.view import View
 
 Amounts = NDArray[np.float64]
@@ -40,6 +40,9 @@ class Policy:
 
     guarded: bool = False
     """An item leaves only if a store with a smaller name is known to hold it: then it can never be lost."""
+
+    load_weight: float = 0.0
+    """How many hops of traffic the storage load is worth (VI); above 0, `load.py` decides."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,14 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     held = worth.held.copy()
     free = capacity - float(sizes[held].sum()) + ROOM
     # Step 3. Only the item of largest gain is a candidate.
-    new = _largest(gain, worth.can_come & (sizes <= capacity + ROOM))
+    new = largest(gain, worth.can_come & (sizes <= capacity + ROOM))
     if new is None:
         return None
     # Step 4. Items leave in order of smallest loss until it fits.
     loss = 0.0
     leaving = worth.may_leave.copy()
     while free < sizes[new]:
-        least = _largest(-worth.value, leaving)
+        least = largest(-worth.value, leaving)
         if least is None:
             return None
         leaving[least] = held[least] = False
@@ -113,7 +116,7 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     # Step 6. Fill what is left; what has just left has its loss to gain and need not be fetched.
     gain = np.where(worth.held, worth.value, gain)
     able = (worth.can_come | worth.held) & (gain >= 0)
-    while (filler := _largest(gain, able & ~held & (sizes <= free))) is not None:
+    while (filler := largest(gain, able & ~held & (sizes <= free))) is not None:
         held[filler] = True
         free -= float(sizes[filler])
     return held
@@ -122,21 +125,15 @@ def _steps(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
 def _best_content(worth: Worth, sizes: Amounts, capacity: float) -> Chosen | None:
     """The best content given what all the others hold: a knapsack, solved exactly."""
     value = np.where(worth.held, worth.value, worth.value - worth.fetching)
-    able = worth.held | (worth.can_come & (value > 0))
-    must = worth.held & ~worth.may_leave
-    objective = np.where(able & ~must, -value, 0.0)
-    found = milp(
-        objective,
-        constraints=LinearConstraint(sizes[np.newaxis, :], ub=capacity + ROOM),
-        bounds=Bounds(must.astype(float), able.astype(float)),
-        integrality=np.ones(len(sizes)),
-    )
-    best = found.x > 0.5 if found.x is not None else worth.held
-    now, then = float(objective[worth.held].sum()), float(objective[best].sum())
-    return best if then < now - ROUNDING * abs(now) else None
+    best = worth.held & ~worth.may_leave
+    places = np.flatnonzero((worth.may_leave | worth.can_come) & (value > 0))
+    room = capacity - float(sizes[best].sum()) + ROOM
+    best[places[best_fit(value[places].tolist(), sizes[places].tolist(), room)]] = True
+    now, then = float(value[worth.held].sum()), float(value[best].sum())
+    return best if then > now + ROUNDING * abs(now) else None
 
 
-def _largest(amounts: Amounts, among: Chosen) -> int | None:
+def largest(amounts: Amounts, among: Chosen) -> int | None:
     """The place of the largest amount; of those that are equal but for rounding, the first."""
     places = np.flatnonzero(among)
     if not places.size:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from protocols.storage.replicas.decision import Chosen, Policy, Worth, choose, holistic, myopic, worth
 from protocols.storage.replicas.facts import Epoch
 from protocols.storage.replicas.knowledge import Knowledge
+from protocols.storage.replicas.load import balanced
 from runtime.agent import Node, Protocol, on
 from runtime.message import message, replace
 
@@ -90,7 +91,11 @@ class Replacing(Protocol):
 
     def plan(self) -> Chosen | None:
         """Steps 1 to 6, on what this store knows."""
-        return choose(self._worth(), self.knowledge.catalogue.sizes, self.capacity, self.policy.search)
+        knowledge, now, sizes = self.knowledge, self._worth(), self.knowledge.catalogue.sizes
+        if not self.policy.load_weight:
+            return choose(now, sizes, self.capacity, self.policy.search)
+        me = knowledge.topology().index[knowledge.me]
+        return balanced(now, knowledge.view(), me, knowledge.weights(), sizes, self.capacity, self.policy.load_weight)
 
     def _worth(self) -> Worth:
         knowledge = self.knowledge

@@ -5,6 +5,8 @@ With these two distances at hand a gain or a loss needs no search, and a replace
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +35,14 @@ class View:
         nowhere = np.full(holders.shape, FAR, dtype=np.int16)
         return cls(distances, np.zeros_like(holders), nowhere, nowhere).changed(holders)
 
+    @cached_property
+    def servers(self) -> NDArray[np.intp]:
+        """Who answers a store's requests: the nearest replica, of equally near ones the first by name; nobody is -1."""
+        servers = np.full(self.holders.shape, -1, dtype=np.intp)
+        for item in np.flatnonzero(self.replicas):
+            servers[item] = first_nearest(self.distances, np.flatnonzero(self.holders[item]))
+        return servers
+
     def changed(self, holders: Holders) -> View:
         """The view of another configuration of the same network: only items that moved are measured again."""
         nearest, second = self.nearest.copy(), self.second.copy()
@@ -60,3 +70,9 @@ def nearest_two(distances: Distances, holders: NDArray[np.intp]) -> tuple[Distan
     at_nearest = towards == nearest
     others = np.where(at_nearest, np.int16(FAR), towards).min(axis=0)
     return nearest, np.where(at_nearest.sum(axis=0) > 1, nearest, others)
+
+
+def first_nearest(distances: Distances, holders: NDArray[np.intp]) -> NDArray[np.intp]:
+    """From every store: the nearest of these holders, which are in the order of their names."""
+    nearest: NDArray[np.intp] = holders[distances[holders].argmin(axis=0)]
+    return nearest
