@@ -3,9 +3,10 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "dissemination": "agents.dissemination:DisseminationSystem",
-    "planning": "agents.planning:PlanningSystem",
-    "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
+    "overlay": "agents.overlay:OverlaySystem",
+    "planning": "agents.planning:PlanningSystem",
+    "relocation": "agents.relocation:RelocationSystem",
 }
 """The systems that a scenario can name."""

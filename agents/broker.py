@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocols.presence import Presence
+from protocols.relocation.following import Following
+from protocols.relocation.grape import Grape, GrapeSettings
+from protocols.relocation.migration import Migration
+from protocols.relocation.pop import Pop, PopSettings
+from protocols.routing.connections import Connections
+from protocols.routing.content import ContentRouting
 from protocols.routing.topics import Subscriptions
 from protocols.storage.coverage import Coverage
 from protocols.storage.manager import Metering
@@ -27,3 +33,29 @@ def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer
     presence = Presence([coverage, subscriptions])
     metering = Metering(coverage, subscriptions, report_every_s)
     return Agent([presence, subscriptions, coverage, metering], layer)
+
+
+def content_broker(
+    connections: Connections,
+    algorithm: PopSettings | GrapeSettings | None = None,
+    covering: bool = False,
+    flooding: bool = False,
+    follow_after: int | None = None,
+    layer: Layer | None = None,
+) -> Agent:
+    """A broker that routes by content and, with an algorithm, finds better places for its publishers.
+
+    Its subscribers follow their publications if it is said after how many deliveries.
+    """
+    tracer: Pop | Grape | None = None
+    if isinstance(algorithm, PopSettings):
+        tracer = Pop(connections, algorithm)
+    elif isinstance(algorithm, GrapeSettings):
+        tracer = Grape(connections, algorithm)
+    following = None if follow_after is None else Following(connections, follow_after)
+    delivered = None if following is None else following.delivered
+    routing = ContentRouting(connections, covering, flooding, tracer, delivered)
+    migration = Migration(connections, routing)
+    if tracer is not None:
+        tracer.migration = migration
+    return Agent([part for part in (routing, migration, tracer, following) if part is not None], layer)

@@ -1,11 +1,13 @@
-"""Filters: conjunctions of conditions on the attributes of a publication."""
+"""Filters: conjunctions of conditions on the attributes of a publication; which covers and which meets which."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+from protocols.routing.regions import Region, region_of
 from runtime.message import Scalar
 
 Content = tuple[tuple[str, Scalar], ...]
@@ -47,3 +49,30 @@ def _holds(value: Scalar, relation: str, wanted: Scalar) -> bool:
         return OPERATORS[relation](value, wanted)
     except TypeError:
         return False
+
+
+@lru_cache(maxsize=1 << 16)
+def covers(wide: Filter, narrow: Filter) -> bool:
+    """Does `wide` match every content that `narrow` matches? (What matches nothing is covered by all.)"""
+    narrow_regions, wide_regions = regions(narrow), regions(wide)
+    if any(region.empty for region in narrow_regions.values()):
+        return True
+    return all(name in narrow_regions and narrow_regions[name].within(wide_regions[name]) for name in wide_regions)
+
+
+@lru_cache(maxsize=1 << 16)
+def intersects(one: Filter, other: Filter) -> bool:
+    """Is there a content that both match?"""
+    here, there = regions(one), regions(other)
+    if any(region.empty for region in (*here.values(), *there.values())):
+        return False
+    return not any((here[name] & there[name]).empty for name in here if name in there)
+
+
+@lru_cache(maxsize=1 << 14)
+def regions(conditions: Filter) -> dict[str, Region]:
+    """What the filter asks of each attribute that it names."""
+    asked: dict[str, list[tuple[str, Scalar]]] = {}
+    for name, relation, value in conditions:
+        asked.setdefault(name, []).append((relation, value))
+    return {name: region_of(conditions) for name, conditions in asked.items()}

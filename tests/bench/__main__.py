@@ -18,6 +18,7 @@ from tests.bench.planning import planning_cost, planning_table
 from tests.bench.plans import plan_race, plan_table
 from tests.bench.replicas import replicas_cost, replicas_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
+from tests.bench.routing import content_as_json, content_race, content_table
 from tests.bench.sweeping import EVENTS, QUICK_EVENTS, log_read, log_read_table, sweep_cost, sweep_table
 
 SIZES = (120, 1_000, 10_000)
@@ -47,6 +48,8 @@ def main(quick: bool, file: Path | None) -> None:
     console.print(overlay_table(overlays))
     plans = plan_race(quick)
     console.print(plan_table(plans))
+    routing, matching = content_race(quick)
+    console.print(content_table(routing, matching))
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
@@ -59,6 +62,7 @@ def main(quick: bool, file: Path | None) -> None:
             json.dumps(
                 as_json(scores, many, cost)
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
+                | content_as_json(routing, matching)
                 | ray_as_json(ray_scores, ray_aims)
                 | {"planning": asdict(planning), "replicas": asdict(replicas)}
                 | {"overlays": [asdict(score) for score in overlays]}
