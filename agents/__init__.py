@@ -3,6 +3,9 @@
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
     "relocation": "agents.relocation:RelocationSystem",
+    "dissemination": "agents.dissemination:DisseminationSystem",
+    "planning": "agents.planning:PlanningSystem",
+    "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
 }

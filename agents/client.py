@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from protocols.presence import Presence
 from protocols.relocation.clients import Program, Publishing, Subscribing, Wish
 from protocols.routing.filters import Content, Filter
+from protocols.storage.browsing import Browsing, Phase
 from protocols.storage.client import Asking
 from runtime.agent import Agent, Layer
 
@@ -29,3 +30,8 @@ def publisher(
 
 def subscriber(home: str, wishes: Sequence[Wish], counted_from_s: float = 0.0, layer: Layer | None = None) -> Agent:
     return Agent([Subscribing(home, wishes, counted_from_s)], layer)
+
+
+def browsing_client(home: str, phases: Sequence[Phase], retry_after_s: float, layer: Layer | None = None) -> Agent:
+    """All clients of one broker: they request at random times."""
+    return Agent([Presence(), Browsing(home, phases, retry_after_s)], layer)

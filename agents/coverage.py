@@ -157,18 +157,7 @@ class CoverageSystem(System):
 
     def violations(self, world: World) -> list[str]:
         """Compare every table with the one that breadth-first search gives."""
-        holders: dict[str, dict[str, set[str]]] = {}
-        for name, storing in world.protocols(Storing).items():
-            if not storing.failed and storing.home in world.graph:
-                for topic in storing.durable.topics:
-                    holders.setdefault(topic, {}).setdefault(storing.home, set()).add(name)
-        tables = {name: coverage.table() for name, coverage in world.protocols(Coverage).items()}
-        topics = {*holders, *(topic for table in tables.values() for topic in table)}
-        return [
-            problem
-            for topic in sorted(topics)
-            for problem in _wrong_entries(world.graph, topic, holders.get(topic, {}), tables)
-        ]
+        return wrong_tables(world)
 
 
 def _drawn(settings: RandomStores, network: Network, rng: random.Random) -> dict[str, Store]:
@@ -186,6 +175,22 @@ def _content(publication: Publication) -> tuple[tuple[str, Scalar], ...]:
 
 def _filter(wish: Wish) -> Filter:
     return tuple((str(name), str(relation), value) for name, relation, value in wish.where)
+
+
+def wrong_tables(world: World) -> list[str]:
+    """What breadth-first search over the living brokers says otherwise than their tables."""
+    holders: dict[str, dict[str, set[str]]] = {}
+    for name, storing in world.protocols(Storing).items():
+        if not storing.failed and storing.home in world.graph:
+            for topic in storing.durable.topics:
+                holders.setdefault(topic, {}).setdefault(storing.home, set()).add(name)
+    tables = {name: coverage.table() for name, coverage in world.protocols(Coverage).items()}
+    topics = {*holders, *(topic for table in tables.values() for topic in table)}
+    return [
+        problem
+        for topic in sorted(topics)
+        for problem in _wrong_entries(world.graph, topic, holders.get(topic, {}), tables)
+    ]
 
 
 def _wrong_entries(

@@ -129,6 +129,7 @@ def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
     if not isinstance(data.get("protocol"), str):
         parse(Frame, data)  # says what is wrong with it
     kind = find_system(data["protocol"], folder)
+    data = _with_files(data, kind, folder)
     needed = any(field.is_required() for field in kind.Settings.model_fields.values())
     section: Any = (kind.Settings, ...) if needed else (kind.Settings, Field(default_factory=kind.Settings))
     frame = parse(create_model("Scenario", __base__=Frame, **{kind.section: section}), data)
@@ -137,6 +138,27 @@ def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
     system = kind(getattr(frame, kind.section), bare, frame.seed, layer)
     plan = plan_faults(frame.faults, system.network, frame.seed)
     return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan, folder)
+
+
+def _with_files(data: dict[str, Any], kind: type[System], folder: Path) -> dict[str, Any]:
+    """The scenario with the tables in it for which it names a file; so a kept scenario needs no other file."""
+    section = data.get(kind.section)
+    named = [key for key in kind.files if isinstance(section, dict) and isinstance(section.get(key), str)]
+    if not isinstance(section, dict) or not named:
+        return data
+    return data | {kind.section: section | {key: _table(kind, key, section[key], folder) for key in named}}
+
+
+def _table(kind: type[System], key: str, name: str, folder: Path) -> dict[str, Any]:
+    shipped = {path.stem: path for path in sorted((SHIPPED.parent / kind.files[key]).glob("*.toml"))}
+    path = shipped.get(name, folder / name)
+    if not path.is_file():
+        known = f"neither a file beside the scenario nor one of: {', '.join(shipped)}"
+        raise ScenarioError(f"{kind.section}.{key}", f"{name!r} is {known}")
+    try:
+        return read(path)
+    except ScenarioError as error:
+        raise ScenarioError(f"{kind.section}.{key}", f"{path.name}: {error.problem}") from None
 
 
 def _layer(frame: Frame, network: Network) -> MakeLayer:

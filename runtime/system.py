@@ -66,6 +66,10 @@ class System:
     headings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """What the columns of a result are called where people see it: {"at": ("broker", "topic", "next hops")}."""
 
+    files: ClassVar[Mapping[str, str]] = {}
+    """Keys of the section that may name a TOML file instead of holding a table, and the folder in `agents` with the
+    files that are shipped: {"cag": "cags"}."""
+
     def __init__(self, settings: Any, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.settings = settings
         self.network = network

@@ -97,6 +97,7 @@ def code_version() -> str:
 def _sources() -> Iterator[Path]:
     for package in CODE:
         yield from sorted((ROOT / package).rglob("*.py"))
+    yield from sorted((ROOT / "agents").glob("*/*.toml"))  # tables that scenarios name
 
 
 @cache

@@ -34,6 +34,23 @@ class Response:
     path: tuple[str, ...]
 
 
+@message
+class FetchTopic:
+    """A store that is to hold this topic wants all that a nearest holder has; the path is as in a request."""
+
+    topic: str
+    path: tuple[str, ...]
+
+
+@message
+class TopicCopy:
+    """All that a store holds on this topic, on its way back along the path of the fetch."""
+
+    topic: str
+    publications: tuple[Publish, ...]
+    path: tuple[str, ...]
+
+
 class Retrieval(Protocol):
     """Passes requests on towards a nearest store and responses back along the request's path.
 
@@ -45,17 +62,17 @@ class Retrieval(Protocol):
     def __init__(self, coverage: Coverage) -> None:
         self.coverage = coverage
         self.turns: dict[str, int] = {}
-        self.waiting: dict[str, list[Request]] = {}
+        self.waiting: dict[str, list[Request | FetchTopic]] = {}
         coverage.route_found = self.route_found
 
-    @on(Request)
-    def requested(self, node: Node, sender: str, request: Request) -> None:
+    @on(Request, FetchTopic)
+    def requested(self, node: Node, sender: str, request: Request | FetchTopic) -> None:
         path = (*request.path, sender)
         if node.id in path:
             path = path[: path.index(node.id)]
         self.forward(node, replace(request, path=path))
 
-    def forward(self, node: Node, request: Request) -> None:
+    def forward(self, node: Node, request: Request | FetchTopic) -> None:
         hops = self.coverage.next_hops(request.topic)
         if not hops:
             self.waiting.setdefault(request.topic, []).append(request)
@@ -68,6 +85,6 @@ class Retrieval(Protocol):
         for request in self.waiting.pop(topic, []):
             self.forward(node, request)
 
-    @on(Response)
-    def responded(self, node: Node, sender: str, response: Response) -> None:
+    @on(Response, TopicCopy)
+    def responded(self, node: Node, sender: str, response: Response | TopicCopy) -> None:
         node.send(response.path[-1], replace(response, path=response.path[:-1]))

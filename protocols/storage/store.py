@@ -38,6 +38,8 @@ class Storing(Watcher):
     withdrawal of old ones. A withdrawn topic is no longer stored, but what was kept stays on disk.
     """
 
+    durable: Held
+
     def __init__(self, home: str, topics: Iterable[str], orders: Sequence[tuple[float, Order]] = ()) -> None:
         self.home = home
         self.initial = tuple(topics)
@@ -55,16 +57,27 @@ class Storing(Watcher):
         for at, order in self.orders:
             if at > node.now:
                 node.after(at - node.now, order)
+        self.resume(node)
+
+    def resume(self, node: Node) -> None:
+        """Serve again, after a failure, what is on disk."""
         self.advertise(node, self.durable.topics)
 
     # Advertising
 
     def advertise(self, node: Node, topics: Iterable[str]) -> None:
         for topic in sorted(topics):
-            self.durable.number += 1
-            self.durable.topics[topic] = self.durable.number
-            node.send(self.home, Subscribe(topic, node.id, self.durable.number))
-            node.send(self.home, Advertise(topic, node.id, self.durable.number, ()))
+            self.announce(node, topic, self.subscribe(node, topic))
+
+    def subscribe(self, node: Node, topic: str) -> int:
+        """Ask for what is published on the topic; gives the number under which this was said."""
+        self.durable.number += 1
+        node.send(self.home, Subscribe(topic, node.id, self.durable.number))
+        return self.durable.number
+
+    def announce(self, node: Node, topic: str, number: int) -> None:
+        self.durable.topics[topic] = number
+        node.send(self.home, Advertise(topic, node.id, number, ()))
 
     def withdraw(self, node: Node, topics: Iterable[str]) -> None:
         for topic in sorted(topics):
@@ -98,7 +111,7 @@ class Storing(Watcher):
             node.send(self.home, Closed())
         elif order.what == "recover":
             self.failed = False
-            self.advertise(node, self.durable.topics)
+            self.resume(node)
         elif self.failed:
             return
         elif order.what == "withdraw":

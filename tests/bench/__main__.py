@@ -12,7 +12,10 @@ from rich.console import Console
 from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
+from tests.bench.overlays import overlay_race, overlay_table
 from tests.bench.parquet import log_cost
+from tests.bench.planning import planning_cost, planning_table
+from tests.bench.plans import plan_race, plan_table
 from tests.bench.replicas import replicas_cost, replicas_table
 from tests.bench.report import aims_table, as_json, crowd_table, flooding_table, log_table
 from tests.bench.routing import content_as_json, content_race, content_table
@@ -43,9 +46,15 @@ def main(quick: bool, file: Path | None) -> None:
     console.print(log_read_table(read))
     routing, matching = content_race(quick)
     console.print(content_table(routing, matching))
+    overlays = overlay_race(quick)
+    console.print(overlay_table(overlays))
+    plans = plan_race(quick)
+    console.print(plan_table(plans))
     ray_scores, ray_aims = ray_race(quick)
     console.print(ray_table(ray_scores))
     console.print(ray_aims_table(ray_aims))
+    planning = planning_cost(quick)
+    console.print(planning_table(planning))
     replicas = replicas_cost(quick)
     console.print(replicas_table(replicas))
     if file is not None:
@@ -55,7 +64,9 @@ def main(quick: bool, file: Path | None) -> None:
                 | {"sweep": asdict(sweep), "spark": asdict(read)}
                 | content_as_json(routing, matching)
                 | ray_as_json(ray_scores, ray_aims)
-                | {"replicas": asdict(replicas)},
+                | {"planning": asdict(planning), "replicas": asdict(replicas)}
+                | {"overlays": [asdict(score) for score in overlays]}
+                | {"plans": [asdict(score) for score in plans]},
                 indent=2,
             )
             + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agents import SYSTEMS
 from runtime import progress
 from runtime.progress import Progress
 from runtime.scenario import load
@@ -78,8 +80,8 @@ def test_list_has_one_line_for_each() -> None:
     for entries in found.values():
         for entry in entries:
             assert entry["about"]
-            assert f"  {entry['name']}  {entry['about']}\n" in result.stdout
-    assert [entry["name"] for entry in found["protocols"]] == ["coverage"]
+            assert re.search(rf"^  {entry['name']} +{re.escape(entry['about'])}$", result.stdout, re.MULTILINE)
+    assert [entry["name"] for entry in found["protocols"]] == list(SYSTEMS)
 
 
 def test_version() -> None:

@@ -1,0 +1,324 @@
+"""The dissemination system: brokers of a Tapestry mesh, what they subscribe to, publish and convert (dissemination)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from agents.content_broker import content_broker
+from agents.coverage import Condition
+from agents.dissemination_outcome import broken, outcome
+from protocols.dissemination.cag import make_cag, weigh
+from protocols.dissemination.delivery import Planning
+from protocols.dissemination.identifiers import full_tables, in_digits
+from protocols.dissemination.making import MOST_FORMATS
+from protocols.dissemination.rendezvous import Issue, Wish
+from protocols.dissemination.resources import Capacity, Resources
+from protocols.dissemination.tapestry import Tapestry
+from runtime.agent import Agent
+from runtime.errors import ScenarioError
+from runtime.network import Network
+from runtime.settings import Settings, Several
+from runtime.streams import derive, stream
+from runtime.system import MakeLayer, System, World
+
+Seconds = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Range = Annotated[Several[Positive], Field(min_length=2, max_length=2)]
+Algorithm = Literal["optimal", "heuristic", "root", "leaves"]
+MOST_IN_A_MESSAGE = 60  # a set of formats is one number on the wire
+
+
+class CagSettings(Settings):
+    """A content adaptation graph: sizes in MB, and the seconds that an operator takes for 1 MB of its source."""
+
+    formats: Annotated[dict[str, Positive], Field(min_length=1, max_length=MOST_IN_A_MESSAGE)]
+    operators: dict[str, dict[str, Positive]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _known(self) -> CagSettings:
+        for source, targets in self.operators.items():
+            for name in (source, *targets):
+                if name not in self.formats:
+                    raise ValueError(f"operators.{source}: {name} is not in formats")
+        return self
+
+
+class Subscription(Settings):
+    broker: str = Field(examples=["n1"])
+    topic: str
+    profile: str | None = None
+    formats: Several[str] = ()
+    where: Several[Condition] = ()
+    at: Seconds = 0.0
+
+
+class ContentPublication(Settings):
+    at: Seconds
+    broker: str
+    topic: str
+    format: str
+    content: dict[str, str | int | float | bool] = Field(default_factory=dict)
+
+
+class RandomContent(Settings):
+    """Publications by random brokers, each on a topic of its own that random brokers have subscribed to."""
+
+    matching: Annotated[float, Field(gt=0, le=1)]
+    publications: Annotated[int, Field(ge=1)] = 1
+    start: Seconds = 100.0
+    every: Positive = 100.0
+    most_formats: Annotated[float, Field(gt=0, le=1)] = 0.25
+
+
+class MeshSettings(Settings):
+    base: Annotated[int, Field(ge=2, le=36)] = 16
+    digits: Annotated[int, Field(ge=1, le=40)] = 8
+    start: Literal["complete", "joining"] = "complete"
+    every: Seconds = 5.0
+    joins: dict[str, Seconds] = Field(default_factory=dict)
+    leaves: dict[str, Seconds] = Field(default_factory=dict)
+
+
+class HeuristicSettings(Settings):
+    initial: Literal["root", "leaves", "cheapest", "few"] = "cheapest"
+    iterations: Annotated[int, Field(ge=0)] | None = None
+    depth: Annotated[int, Field(ge=1)] = 1
+
+
+class FactorSettings(Settings):
+    nodes: Range = (1.0, 1.0)
+    links: Range = (1.0, 1.0)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> FactorSettings:
+        for low, high in (self.nodes, self.links):
+            if low > high:
+                raise ValueError(f"[{low:g}, {high:g}] is empty; write the smaller number first")
+        return self
+
+
+class LoadSettings(Settings):
+    unit: Positive
+    node: Positive
+    link: Positive
+    most: Annotated[float, Field(ge=1)] = 100.0
+    aware: bool = True
+
+
+class DisseminationSettings(Settings):
+    """The scenario's [dissemination]."""
+
+    cag: CagSettings = Field(examples=["map"])
+    alpha: Annotated[float, Field(ge=0)] = 1.0
+    beta: Annotated[float, Field(ge=0)] = 1.0
+    algorithm: Algorithm = "optimal"
+    tree: Literal["discovered", "estimated"] = "discovered"
+    threshold: Annotated[float, Field(ge=0)] = 0.0
+    planning: Seconds = 0.1
+    busy: bool = True
+    compare: Several[Algorithm] = ()
+    heuristic: HeuristicSettings = HeuristicSettings()
+    tapestry: MeshSettings = MeshSettings()
+    factors: FactorSettings = FactorSettings()
+    load: LoadSettings | None = None
+    profiles: dict[str, Several[str]] = Field(default_factory=dict)
+    subscriptions: Several[Subscription] = ()
+    publications: Several[ContentPublication] = ()
+    random: RandomContent | None = None
+
+
+class DisseminationSystem(System):
+    """Customized content dissemination (CCD) on Tapestry"""
+
+    section = "dissemination"
+    Settings = DisseminationSettings
+    settings: DisseminationSettings
+    files: ClassVar = {"cag": "cags"}
+    headings: ClassVar = {
+        "publications": ("publication",),
+        "served": ("format", "brokers that got it"),
+        "refused": ("broker and format that cannot be made", "publication"),
+        "costs": ("plans", "cost"),
+        "saved_percent": ("compared with", "percent"),
+        "blocks": ("five publications", "mean cost paid"),
+    }
+
+    def __init__(
+        self, settings: DisseminationSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
+    ) -> None:
+        super().__init__(settings, network, seed, layer)
+        self.cag = make_cag(settings.cag.formats, settings.cag.operators)
+        self._check()
+        mesh = settings.tapestry
+        self.identifiers = _identifiers(network.brokers, mesh, seed)
+        self.names = {identifier: name for name, identifier in self.identifiers.items()}
+        self.arrivals = self._arrivals()
+        members = [self.identifiers[name] for name in network.brokers if name not in self.arrivals]
+        self.tables = full_tables(members, mesh.base)
+        self.back: dict[str, list[str]] = {}
+        for owner, table in self.tables.items():
+            for other in table.values():
+                self.back.setdefault(other, []).append(owner)
+        self.wishes: dict[str, list[Wish]] = {}
+        self.issues: dict[str, list[Issue]] = {}
+        self._write_out()
+        if settings.random is not None:
+            self._draw(settings.random, stream(seed, "content"))
+        self.rates = weigh(self.cag, settings.alpha, settings.beta)
+        slowest = network.underlay_delay
+        self.patience_s = 20 * (slowest.ceiling if slowest.ceiling < math.inf else slowest.floor + 4 * slowest.tail)
+
+    def _check(self) -> None:
+        settings, brokers = self.settings, set(self.network.brokers)
+        if not settings.publications and settings.random is None:
+            raise ScenarioError("dissemination", "nothing is published; write publications = [...] or random = {...}")
+        rows: list[tuple[str, Subscription | ContentPublication]] = [
+            *((f"subscriptions[{place}]", row) for place, row in enumerate(settings.subscriptions)),
+            *((f"publications[{place}]", row) for place, row in enumerate(settings.publications)),
+        ]
+        for key, row in rows:
+            _among(f"{key}.broker", row.broker, brokers, "broker {} is not in [network]")
+        for key in ("joins", "leaves"):
+            for name in getattr(settings.tapestry, key):
+                _among(f"tapestry.{key}.{name}", name, brokers, "broker {} is not in [network]")
+        for place, wish in enumerate(settings.subscriptions):
+            key = f"subscriptions[{place}]"
+            if wish.profile is None and not wish.formats:
+                raise ScenarioError(f"dissemination.{key}", "write formats = [...] or profile = ...")
+            if wish.profile is not None:
+                _among(f"{key}.profile", wish.profile, settings.profiles, "{} is not in dissemination.profiles")
+            for name in wish.formats:
+                _among(f"{key}.formats", name, self.cag.formats, "format {} is not in the CAG")
+        for profile, formats in settings.profiles.items():
+            for name in formats:
+                _among(f"profiles.{profile}", name, self.cag.formats, "format {} is not in the CAG")
+        for place, publication in enumerate(settings.publications):
+            _among(f"publications[{place}].format", publication.format, self.cag.formats, "format {} is not in the CAG")
+        exact = [name for name in (settings.algorithm, *settings.compare) if name == "optimal"]
+        if exact and len(self.cag.formats) > MOST_FORMATS:
+            told = f"the optimal plan is for at most {MOST_FORMATS} formats, not {len(self.cag.formats)}"
+            raise ScenarioError("dissemination.algorithm", f'{told}; write "heuristic"')
+
+    def _arrivals(self) -> dict[str, float]:
+        """When the brokers that are not members from the start are to join."""
+        mesh = self.settings.tapestry
+        joining = self.network.brokers[1:] if mesh.start == "joining" else ()
+        arrivals = {name: mesh.every * (place + 1) for place, name in enumerate(joining)}
+        arrivals |= mesh.joins
+        if len(arrivals) == len(self.network.brokers):
+            raise ScenarioError("dissemination.tapestry.joins", "somebody must be there for the others to join")
+        return arrivals
+
+    def key(self, topic: str) -> str:
+        mesh = self.settings.tapestry
+        return in_digits(derive(self.seed, "key", topic), mesh.base, mesh.digits)
+
+    def _write_out(self) -> None:
+        for row in self.settings.subscriptions:
+            formats = (*row.formats, *(self.settings.profiles[row.profile] if row.profile is not None else ()))
+            where = tuple((str(name), str(relation), value) for name, relation, value in row.where)
+            self._wish(row.broker, Wish(row.at, row.topic, self.key(row.topic), formats, where))
+        for told in self.settings.publications:
+            content = tuple(sorted(told.content.items()))
+            self._issue(told.broker, Issue(told.at, told.topic, self.key(told.topic), told.format, content))
+
+    def _wish(self, broker: str, wish: Wish) -> None:
+        self.wishes.setdefault(broker, []).append(wish)
+
+    def _issue(self, broker: str, issue: Issue) -> None:
+        self.issues.setdefault(broker, []).append(issue)
+
+    def _draw(self, workload: RandomContent, rng: random.Random) -> None:
+        """Publishers, subscribers and their formats, all drawn uniformly (6.1)."""
+        brokers, formats = self.network.brokers, self.cag.formats
+        most = max(1, int(workload.most_formats * len(formats)))
+        for number in range(workload.publications):
+            topic = f"random {number}"
+            at = workload.start + number * workload.every
+            self._issue(rng.choice(brokers), Issue(at, topic, self.key(topic), formats[0]))
+            for broker in sorted(rng.sample(brokers, max(1, round(workload.matching * len(brokers))))):
+                chosen = sorted(rng.sample(range(len(formats)), rng.randint(1, most)))
+                self._wish(broker, Wish(0.0, topic, self.key(topic), tuple(formats[f] for f in chosen)))
+
+    def agent(self, name: str) -> Agent:
+        settings, own = self.settings, self.identifiers[name]
+        member = name not in self.arrivals
+        tapestry = Tapestry(
+            own,
+            settings.tapestry.base,
+            [(other, self.names[other]) for other in self.tables[own].values()] if member else None,
+            self.arrivals.get(name, 0.0),
+            settings.tapestry.leaves.get(name),
+            self.patience_s,
+            {peer: self.identifiers[peer] for peer in self.network.neighbours[name]},
+        )
+        if member:
+            tapestry.begin_with((other, self.names[other]) for other in self.back.get(own, ()))
+        return content_broker(
+            tapestry,
+            Resources(*self._factors(name), self._capacity()),
+            self._planning(),
+            self.wishes.get(name, ()),
+            self.issues.get(name, ()),
+            settings.tree == "discovered",
+            self.patience_s,
+            self.layer(),
+        )
+
+    def _factors(self, name: str) -> tuple[float, float]:
+        rng = stream(self.seed, "factors", name)
+        return rng.uniform(*self.settings.factors.nodes), rng.uniform(*self.settings.factors.links)
+
+    def _capacity(self) -> Capacity | None:
+        load = self.settings.load
+        return None if load is None else Capacity(load.unit, load.node, load.link, load.most, load.aware)
+
+    def _planning(self) -> Planning:
+        settings, options = self.settings, self.settings.heuristic
+        return Planning(
+            self.cag,
+            self.rates,
+            settings.algorithm,
+            settings.threshold,
+            options.initial,
+            options.iterations,
+            options.depth,
+            settings.planning,
+            settings.busy,
+            settings.compare,
+        )
+
+    def results(self, world: World) -> dict[str, Any]:
+        return outcome(self, world)
+
+    def violations(self, world: World) -> list[str]:
+        return broken(self, world)
+
+
+def _identifiers(brokers: Sequence[str], mesh: MeshSettings, seed: int) -> dict[str, str]:
+    """Every broker's identifier follows from its name; where two are the same, one more word is hashed."""
+    if mesh.base**mesh.digits < 2 * len(brokers):
+        told = f"{mesh.digits} digits to the base {mesh.base} are too few names for {len(brokers)} brokers"
+        raise ScenarioError("dissemination.tapestry.digits", told)
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in brokers:
+        attempt = 0
+        while True:
+            identifier = in_digits(derive(seed, "identifier", name, str(attempt)), mesh.base, mesh.digits)
+            attempt += 1
+            if identifier not in taken:
+                break
+        found[name] = identifier
+        taken.add(identifier)
+    return found
+
+
+def _among(key: str, name: str, known: Iterable[str], problem: str) -> None:
+    if name not in known:
+        raise ScenarioError(f"dissemination.{key}", problem.format(name))

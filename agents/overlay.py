@@ -1,0 +1,238 @@
+"""The overlay system: users, brokers, who is connected to whom, and what that costs (overlay, II to VI)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agents.overlay_cast import overlay_broker, overlay_user
+from agents.overlay_settings import OverlaySettings, assign, draw
+from protocols.overlay.content import Instance, Places
+from protocols.overlay.cost import Aggregates, SpanningTrees, access_cost, core_cost, loads
+from protocols.overlay.mover import Movers, Moving
+from protocols.overlay.packing import least_access_cost
+from protocols.overlay.serving import Serving
+from protocols.overlay.user import Life, Using
+from runtime.agent import Agent
+from runtime.network import Network
+from runtime.streams import stream
+from runtime.system import MakeLayer, System, World
+
+
+class OverlaySystem(System):
+    """Minimum-cost content-based overlays: users are assigned to brokers, and handed over between them"""
+
+    section = "overlay"
+    Settings = OverlaySettings
+    settings: OverlaySettings
+    headings: ClassVar = {"by_broker": ("broker",), "cost_by_assignment": ("assignment", "total cost")}
+
+    def __init__(self, settings: OverlaySettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
+        self.brokers = network.brokers
+        self.drawn = draw(settings, network, seed)
+        self.at_random, self.assignment = assign(settings, self.drawn.beginning, seed)
+        self.first = {
+            name: self.brokers[broker] for name, broker in zip(self.drawn.names, self.assignment.tolist(), strict=False)
+        }
+        unwilling = stream(seed, "overlay", "unwilling")
+        self.unwilling = {name for name in self.drawn.names if unwilling.random() < settings.unwilling}
+        self.place = {name: place for place, name in enumerate(self.drawn.names)}
+        super().__init__(settings, self._attached(network) if settings.live else network, seed, layer)
+
+    def _attached(self, network: Network) -> Network:
+        """Every user knows all brokers and has a link to each (overlay, V); it uses one of them at a time."""
+        cheapest = self.drawn.instance.access.argmin(axis=1).tolist()
+        homes = {name: self.brokers[broker] for name, broker in zip(self.drawn.names, cheapest, strict=True)}
+        neighbours = {name: tuple(sorted((*peers, *homes))) for name, peers in network.neighbours.items()}
+        neighbours |= dict.fromkeys(homes, self.brokers)
+        return replace(
+            network, neighbours=dict(sorted(neighbours.items())), homes=dict(sorted((homes | self.first).items()))
+        )
+
+    def agent(self, name: str) -> Agent:
+        settings, drawn = self.settings, self.drawn
+        if name not in self.place:
+            moving: tuple[Movers, float, float] | None = None
+            if settings.movers != "none":
+                moving = (settings.movers, settings.begin, settings.period)
+            me = self.brokers.index(name)
+            links, capacity = drawn.instance.core[me].copy(), float(drawn.instance.capacity[me])
+            ttl = settings.redirect_ttl
+            return overlay_broker(self.brokers, name, links, capacity, drawn.space, ttl, moving, self.layer())
+        return overlay_user(
+            self.brokers,
+            drawn.instance.access[self.place[name]].tolist(),
+            drawn.space,
+            self.first.get(name),
+            drawn.plans[name],
+            (settings.publish_since, settings.publish_until, settings.publish_scale),
+            0 if name in self.unwilling else settings.patience,
+            self.layer(),
+        )
+
+    # What is to be seen
+
+    def results(self, world: World) -> dict[str, Any]:
+        trees = SpanningTrees(self.drawn.instance.core)
+        before = self.drawn.beginning
+        at_random, start = (_total(before, a, trees) for a in (self.at_random, self.assignment))
+        instance, assignment, names = self._now(world)
+        access, core = access_cost(instance, assignment), core_cost(Aggregates.of(instance, assignment), trees)
+        bound = least_access_cost(instance)
+        shown: dict[str, Any] = {
+            "users": len(names),
+            "brokers": len(self.brokers),
+            "random_cost": at_random,
+            "assigned_cost": start,
+            "cost": access + core,
+            "access_cost": access,
+            "core_cost": core,
+            "least_cost": bound,
+            "cost_reduction_ratio": at_random / (access + core) if access + core else 1.0,
+        }
+        if self.settings.live:
+            shown |= self._moved(world) | self._published(world)
+        by_broker = {
+            name: {
+                "users": int((assignment == place).sum()),
+                "load": float(load),
+                "capacity": float(self.drawn.instance.capacity[place]),
+            }
+            for place, (name, load) in enumerate(zip(self.brokers, loads(instance, assignment), strict=True))
+        }
+        return shown | {"by_broker": by_broker}
+
+    def _now(self, world: World) -> tuple[Instance, Places, list[str]]:
+        """The users that are there, as they are now, and where."""
+        drawn = self.drawn
+        if not self.settings.live:
+            return drawn.beginning, self.assignment, list(drawn.names[: drawn.at_first])
+        there = [
+            (name, using.durable)
+            for name, using in world.protocols(Using).items()
+            if using.durable.home is not None and using.durable.profile is not None and not using.durable.left
+        ]
+        rates = np.zeros((len(there), drawn.space.channels))
+        interests = np.zeros_like(rates)
+        for place, (_, life) in enumerate(there):
+            assert life.profile is not None
+            rates[place] = life.profile.rates
+            interests[place, list(life.profile.interests)] = 1.0
+        access = drawn.instance.access[[self.place[name] for name, _ in there]]
+        homes = [self.brokers.index(str(life.home)) for _, life in there]
+        instance = Instance(rates, interests, access, drawn.instance.core, drawn.instance.capacity)
+        return instance, np.array(homes, dtype=np.int64), [name for name, _ in there]
+
+    def _moved(self, world: World) -> dict[str, Any]:
+        plans = [moving.durable for moving in world.protocols(Moving).values()]
+        return {
+            "moves": sum(using.durable.moves for using in world.protocols(Using).values()),
+            "requests_to_move": sum(plan.asked for plan in plans),
+            "promised_saving": sum(plan.promised for plan in plans),
+            "declined": sum(using.durable.declined for using in world.protocols(Using).values()),
+            "rises": self._rises(world),
+        }
+
+    def observe(self, world: World) -> None:
+        """The true total cost after each move, as the event `cost`; not where users change meanwhile."""
+        if not self.settings.live or self.settings.events or self.settings.churn is not None:
+            return
+        assignment, trees = self.assignment.copy(), SpanningTrees(self.drawn.instance.core)
+        start = _total(self.drawn.instance, assignment, trees)
+        world.events.add(0.0, self.brokers[0], "cost", {"total": start})
+        for row in world.events.rows("move"):
+            assignment[self.place[row["user"]]] = self.brokers.index(row["foreign"])
+            total = _total(self.drawn.instance, assignment, trees)
+            world.events.add(row["time"], row["node"], "cost", {"total": total})
+
+    def _rises(self, world: World) -> int | None:
+        """After how many moves the total cost was higher than before; unknown where users change meanwhile."""
+        costs = [row["total"] for row in world.events.rows("cost")]
+        return sum(after > before * (1 + 1e-9) for before, after in pairwise(costs)) if costs else None
+
+    def _published(self, world: World) -> dict[str, Any]:
+        lives = [using.durable for using in world.protocols(Using).values()]
+        brokers = [serving.durable for serving in world.protocols(Serving).values()]
+        return {
+            "published": sum(len(life.published) for life in lives),
+            "delivered": sum(sum(life.received.values()) for life in lives),
+            "outside_the_box": sum(life.unwanted for life in lives),
+            "redirected": sum(state.redirected for state in brokers),
+            "access_paid": sum(life.paid for life in lives),
+            "core_paid": sum(state.core_paid for state in brokers),
+            "redirect_paid": sum(state.redirect_paid for state in brokers),
+        }
+
+    # What should hold
+
+    def violations(self, world: World) -> list[str]:
+        if not self.settings.live:
+            over = loads(self.drawn.beginning, self.assignment) > self.drawn.instance.capacity * (1 + 1e-6)
+            return [f"{self.brokers[place]} has more than its capacity" for place in np.flatnonzero(over)]
+        lives = {name: using.durable for name, using in world.protocols(Using).items()}
+        serving = {name: found.durable for name, found in world.protocols(Serving).items()}
+        found = [*_wrong_homes(lives, serving), *self._overloads(world), *_wrong_deliveries(lives)]
+        found += [f"{name} still redirects for {user}" for name, s in serving.items() for user in s.departed]
+        return found
+
+    def _overloads(self, world: World) -> Iterator[str]:
+        """A broker may have too much when users have changed their minds; not if anybody could take one of them."""
+        instance, assignment, names = self._now(world)
+        load, most = loads(instance, assignment), instance.capacity * (1 + 1e-6)
+        willing = world.protocols(Using)
+        for broker in np.flatnonzero(load > most).tolist():
+            for user in np.flatnonzero(assignment == broker).tolist():
+                using = willing[names[user]]
+                may = using.patience is None or using.durable.moves < using.patience
+                elsewhere = np.delete(load + instance.demand[user] <= instance.capacity, broker)
+                if self.settings.movers == "none" or not may or instance.demand[user] <= 0 or not elsewhere.any():
+                    continue
+                yield f"{self.brokers[broker]} has more than its capacity, and {names[user]} could move"
+                break
+
+
+def _total(instance: Instance, assignment: Places, trees: SpanningTrees) -> float:
+    return access_cost(instance, assignment) + core_cost(Aggregates.of(instance, assignment), trees)
+
+
+def _wrong_homes(lives: dict[str, Life], serving: dict[str, Any]) -> Iterator[str]:
+    """Every user that is there is with exactly one broker, the one that it thinks it is with."""
+    for name, life in lives.items():
+        homes = [broker for broker, state in serving.items() if name in state.residents]
+        if life.left or life.profile is None:
+            wanted = []
+        elif life.home is None:
+            yield f"{name} has no broker: all of them are full"
+            continue
+        else:
+            wanted = [life.home]
+        if homes != wanted:
+            yield f"{name} is with {homes}, not {wanted}"
+
+
+def _wrong_deliveries(lives: dict[str, Life]) -> Iterator[str]:
+    """Who wanted a publication from before it was made to the end has it once; nobody has it twice."""
+    for name, life in lives.items():
+        for (publisher, number), times in life.received.items():
+            if times > 1:
+                yield f"{name} received publication {number} of {publisher} {times} times"
+            if number not in lives[publisher].published:
+                yield f"{name} received publication {number} of {publisher}, who never made it"
+        if life.left:
+            continue
+        for publisher, other in lives.items():
+            if publisher == name:
+                continue
+            for number, (at, content) in other.published.items():
+                if (publisher, number) not in life.received and _is_due(life, at, content):
+                    yield f"{name} never received publication {number} of {publisher} at {at:g}"
+
+
+def _is_due(life: Life, at: float, content: tuple[float, ...]) -> bool:
+    """Was a registration with this content in force before, and has the user not changed its mind since?"""
+    in_force = max((number for when, number in life.confirmed if when <= at), default=0)
+    return in_force > 0 and all(profile.matches(content) for profile in life.profiles[in_force - 1 :])

@@ -1,0 +1,1 @@
+"""Customized content dissemination: every subscriber gets the content in its own formats (dissemination)."""

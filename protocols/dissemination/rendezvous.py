@@ -1,0 +1,293 @@
+"""The rendezvous point RP of a topic: subscriptions with their formats, matching, tree discovery (dissemination, 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from protocols.dissemination.content_messages import (
+    Act,
+    Again,
+    Conditions,
+    Content,
+    Discover,
+    Discovered,
+    Hop,
+    Overdue,
+    Publication,
+    PublishContent,
+    Published,
+    Refused,
+    Subscribed,
+    SubscribeFormats,
+)
+from protocols.dissemination.mesh_messages import Contact
+from protocols.dissemination.resources import Resources
+from protocols.dissemination.tapestry import Tapestry
+from protocols.routing.filters import matches
+from runtime.agent import Node, Protocol, Timer, on
+from runtime.message import replace
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A subscription of this broker's clients: from when, to what, in which formats (their profiles)."""
+
+    at: float
+    topic: str
+    key: str
+    formats: tuple[str, ...]
+    conditions: Conditions = ()
+
+
+@dataclass(frozen=True)
+class Issue:
+    """A publication of this broker's clients."""
+
+    at: float
+    topic: str
+    key: str
+    original: str
+    content: Content = ()
+
+
+@dataclass
+class Looking:
+    """A publication whose tree is being discovered."""
+
+    publish: PublishContent
+    targets: dict[str, Contact]
+    hops: dict[str, tuple[str, Hop]] = field(default_factory=dict)
+    """Every broker that was found, its parent and what it charges."""
+
+    timer: Timer | None = None
+
+
+Demand = dict[str, tuple[Contact, tuple[str, ...]]]
+Found = Callable[[Node, PublishContent, Demand, dict[str, tuple[str, Hop]] | None], None]
+
+
+class Rendezvous(Protocol):
+    """Subscribes and publishes for the broker's clients, and is the RP for the topics whose root it is."""
+
+    def __init__(
+        self,
+        tapestry: Tapestry,
+        resources: Resources,
+        wishes: Sequence[Wish] = (),
+        issues: Sequence[Issue] = (),
+        discover: bool = True,
+        patience_s: float = 60.0,
+    ) -> None:
+        self.tapestry = tapestry
+        self.resources = resources
+        self.wishes = tuple(wishes)
+        self.issues = tuple(issues)
+        self.discover = discover
+        self.patience_s = patience_s
+        self.subscriptions: dict[str, dict[tuple[str, int], SubscribeFormats]] = {}
+        self.rendezvous: dict[int, str] = {}
+        self.waiting: dict[tuple[str, int], Timer] = {}
+        self.matched: dict[Publication, Demand] = {}
+        self.looking: dict[Publication, Looking] = {}
+        self.refused: list[Refused] = []
+        self.known_at: dict[int, float] = {}
+        self.issued_at: dict[int, float] = {}
+        self.probes = 0
+        self.found: Found = lambda node, publish, demand, hops: None
+        tapestry.changed = self.mesh_changed
+        tapestry.lost = self.broker_lost
+        tapestry.resume = self.resumed
+
+    def started(self, node: Node) -> None:
+        self._schedule(node, since=-1.0)
+
+    def recovered(self, node: Node) -> None:
+        """What was wanted is wanted still; what was published before the crash is not published again."""
+        self._schedule(node, since=node.now)
+
+    def _schedule(self, node: Node, since: float) -> None:
+        for number, wish in enumerate(self.wishes):
+            node.after(max(0.0, wish.at - node.now), Act("subscribe", number))
+        for number, issue in enumerate(self.issues):
+            if issue.at > since:
+                node.after(issue.at - node.now, Act("publish", number))
+
+    @on(Act, Again)
+    def due(self, node: Node, sender: str, timer: Act) -> None:
+        if self.tapestry.durable.left:
+            return
+        if timer.what == "subscribe":
+            self.subscribe(node, timer.number)
+        else:
+            self.publish(node, timer.number)
+
+    def _expect(self, node: Node, what: str, number: int) -> None:
+        if (what, number) in self.waiting:
+            node.cancel(self.waiting[what, number])
+        self.waiting[what, number] = node.after(self.patience_s, Again(what, number))
+
+    def _answered(self, node: Node, what: str, number: int) -> None:
+        if (what, number) in self.waiting:
+            node.cancel(self.waiting.pop((what, number)))
+
+    # Subscribing
+
+    def subscribe(self, node: Node, number: int) -> None:
+        wish = self.wishes[number]
+        self._expect(node, "subscribe", number)
+        me = self.tapestry.me(node)
+        self.subscribed(
+            node, node.id, SubscribeFormats(wish.key, 0, wish.topic, me, number, wish.formats, wish.conditions)
+        )
+
+    @on(SubscribeFormats)
+    def subscribed(self, node: Node, sender: str, wish: SubscribeFormats) -> None:
+        if self.tapestry.hold(wish) or self.tapestry.forward(node, wish):
+            return
+        self.subscriptions.setdefault(wish.topic, {})[wish.broker.name, wish.number] = wish
+        answer = Subscribed(wish.topic, wish.number)
+        if wish.broker.name == node.id:
+            self.acknowledged(node, node.id, answer)
+        else:
+            node.send_underlay(wish.broker.name, answer)
+
+    @on(Subscribed)
+    def acknowledged(self, node: Node, sender: str, answer: Subscribed) -> None:
+        self.rendezvous[answer.number] = sender
+        self.known_at.setdefault(answer.number, node.now)
+        self._answered(node, "subscribe", answer.number)
+
+    def mesh_changed(self, node: Node) -> None:
+        """Subscriptions whose root is now another node go there."""
+        for topic, known in list(self.subscriptions.items()):
+            for wish in list(known.values()):
+                if self.tapestry.forward(node, replace(wish, level=0)):
+                    del known[wish.broker.name, wish.number]
+            if not known:
+                del self.subscriptions[topic]
+
+    def broker_lost(self, node: Node, name: str) -> None:
+        """Its subscriptions are void; what it kept for this broker is to be said again."""
+        for topic, known in list(self.subscriptions.items()):
+            self.subscriptions[topic] = {key: wish for key, wish in known.items() if key[0] != name}
+        for number, rendezvous in list(self.rendezvous.items()):
+            if rendezvous == name and not self.tapestry.durable.left:
+                del self.rendezvous[number]
+                self.subscribe(node, number)
+
+    def resumed(self, node: Node, held: SubscribeFormats | PublishContent) -> None:
+        if isinstance(held, SubscribeFormats):
+            self.subscribed(node, held.broker.name, held)
+        else:
+            self.published(node, held.publisher, held)
+
+    @on(Refused)
+    def refusal(self, node: Node, sender: str, refused: Refused) -> None:
+        self.refused.append(refused)
+
+    # Publishing
+
+    def publish(self, node: Node, number: int) -> None:
+        issue = self.issues[number]
+        self.issued_at.setdefault(number, node.now)
+        self._expect(node, "publish", number)
+        content = PublishContent(issue.key, 0, issue.topic, node.id, number, issue.original, issue.content)
+        self.published(node, node.id, content)
+
+    @on(PublishContent)
+    def published(self, node: Node, sender: str, publish: PublishContent) -> None:
+        if self.tapestry.hold(publish) or self.tapestry.forward(node, publish):
+            return
+        if publish.publisher == node.id:
+            self.confirmed(node, node.id, Published(publish.number))
+        else:
+            node.send_underlay(publish.publisher, Published(publish.number))
+        publication = (publish.publisher, publish.number)
+        if publication not in self.matched:
+            self.matched[publication] = demand = self.match(publish)
+            self.look(node, publish, demand)
+
+    @on(Published)
+    def confirmed(self, node: Node, sender: str, answer: Published) -> None:
+        self._answered(node, "publish", answer.number)
+
+    def match(self, publish: PublishContent) -> Demand:
+        """The brokers with matching subscriptions, and the formats in which each is to get the content."""
+        demand: Demand = {}
+        for wish in sorted(self.subscriptions.get(publish.topic, {}).values(), key=lambda w: (w.broker.name, w.number)):
+            if matches(wish.conditions, publish.content):
+                _, formats = demand.get(wish.broker.name, (wish.broker, ()))
+                demand[wish.broker.name] = (wish.broker, tuple(dict.fromkeys((*formats, *wish.formats))))
+        return demand
+
+    # Discovering the tree
+
+    def look(self, node: Node, publish: PublishContent, demand: Demand) -> None:
+        if not self.discover:
+            self.found(node, publish, demand, None)
+            return
+        publication = (publish.publisher, publish.number)
+        gone = self.tapestry.is_gone
+        targets = {name: broker for name, (broker, _) in demand.items() if name != node.id and not gone(broker)}
+        self.looking[publication] = looking = Looking(publish, targets)
+        self.send_on(node, publication, tuple(targets.values()), (self.hop(node, 0.0),))
+        if targets:
+            looking.timer = node.after(self.patience_s, Overdue(publication))
+        self.conclude(node, publication)
+
+    def hop(self, node: Node, link_factor: float) -> Hop:
+        return node.id, self.tapestry.identifier, self.resources.told_node_factor(node.now), link_factor
+
+    def send_on(self, node: Node, publication: Publication, targets: Sequence[Contact], path: tuple[Hop, ...]) -> bool:
+        """Send the discovery on to all who are below; False if nobody is."""
+        groups = self.by_next_hop(targets)
+        for hop, group in groups.items():
+            self.probes += 1
+            link_factor = self.resources.told_link_factor(hop.name, node.now)
+            node.send_underlay(hop.name, Discover(publication, tuple(group), path, link_factor))
+        return bool(groups)
+
+    def by_next_hop(self, targets: Iterable[Contact]) -> dict[Contact, list[Contact]]:
+        """Who is reached over whom. One to whom no way leads at the moment is left out."""
+        groups: dict[Contact, list[Contact]] = {}
+        for target in targets:
+            hop, _ = self.tapestry.next_hop(target.identifier, 0)
+            if hop is not None:
+                groups.setdefault(hop, []).append(target)
+        return groups
+
+    @on(Discover)
+    def probed(self, node: Node, sender: str, probe: Discover) -> None:
+        path = (*probe.path, self.hop(node, probe.link_factor))
+        rest = tuple(target for target in probe.targets if target.name != node.id)
+        if not self.send_on(node, probe.publication, rest, path):
+            self.probes += 1
+            node.send_underlay(path[0][0], Discovered(probe.publication, path))
+
+    @on(Discovered)
+    def answered(self, node: Node, sender: str, answer: Discovered) -> None:
+        looking = self.looking.get(answer.publication)
+        if looking is not None:
+            for (parent, *_), hop in pairwise(answer.path):
+                looking.hops[hop[0]] = (parent, hop)
+            self.conclude(node, answer.publication)
+
+    def conclude(self, node: Node, publication: Publication) -> None:
+        """When the way to every matching broker is known, the tree is."""
+        looking = self.looking[publication]
+        if looking.targets.keys() <= looking.hops.keys():
+            del self.looking[publication]
+            if looking.timer is not None:
+                node.cancel(looking.timer)
+            demand = self.matched[publication]
+            reached = {name: wish for name, wish in demand.items() if name == node.id or name in looking.targets}
+            self.found(node, looking.publish, reached, looking.hops)
+
+    @on(Overdue)
+    def overdue(self, node: Node, sender: str, timer: Overdue) -> None:
+        """A broker on the way has failed: look again, for those that are still there."""
+        looking = self.looking.pop(timer.publication, None)
+        if looking is not None:
+            self.look(node, looking.publish, self.matched[timer.publication])

@@ -1,0 +1,339 @@
+"""A broker: registers users, tells the others what they want, routes publications, hands users over (overlay, V).
+
+How nothing is lost or doubled while users move. A broker's summaries have versions, and a publication names the
+versions that its first broker knew when it chose the brokers to send it to. The foreign broker says from which version
+of its summary on the user is its own. A publication routed with that version or a later one is the foreign broker's to
+deliver, any other one the home broker's: each is delivered by exactly one of them, in whatever order things arrive.
+
+For that, the home broker stays in all summaries until every broker has acknowledged the foreign one's, and the user
+connects only then. What still comes to the home broker afterwards is redirected. The paper ends that after a fixed TTL
+and loses what is slower; here each acknowledgement of the summary without the user says how many publications the
+acknowledging broker had sent before, and the redirection ends when all of them have arrived. `redirect_ttl` brings the
+paper's rule back.
+"""
+
+from __future__ import annotations
+
+from protocols.overlay.knowledge import Departed, Resident
+from protocols.overlay.messages import (
+    Connect,
+    Deliver,
+    Disconnect,
+    Forget,
+    Forward,
+    Full,
+    Leave,
+    Migrate,
+    Publish,
+    Ready,
+    Redirect,
+    RedirectOver,
+    Refuse,
+    Register,
+    Registered,
+    Replicate,
+    Replicated,
+    TimeToLive,
+    Update,
+)
+from protocols.overlay.summaries import Summaries
+from runtime.agent import Node, on
+
+
+class Serving(Summaries):
+    """Serves the users of a broker; rules are in the order in which a user meets them."""
+
+    def recovered(self, node: Node) -> None:
+        for user, stays in self.durable.departed.items():
+            for stay in stays:
+                self.limit(node, user, stay)
+
+    # Users come, change and leave
+
+    @on(Register)
+    def register(self, node: Node, sender: str, wish: Register) -> None:
+        if sender in self.durable.residents or sender in self.durable.departed:
+            self.update(node, sender, wish)
+        elif self.knows.room_for(wish):
+            version = self.durable.version + 1
+            self.durable.residents[sender] = Resident(wish, stay=0, since=version, confirm=version)
+            self.change(node)
+        else:
+            self.sessions.tell(node, sender, Full())
+
+    @on(Update)
+    def updated(self, node: Node, sender: str, news: Update) -> None:
+        self.update(node, news.user, news.register)
+
+    def update(self, node: Node, user: str, wish: Register) -> None:
+        resident = self.durable.residents.get(user)
+        if resident is None:
+            self.send_on(node, user, Update(user, wish))
+        elif wish.number > resident.register.number:
+            resident.register = wish
+            resident.declined = False
+            if resident.foreign is not None:
+                # Whether it is in force is now for the foreign broker to say.
+                resident.updated = True
+                self.sessions.tell(node, self.names[resident.foreign], Update(user, wish))
+            else:
+                resident.confirm = self.durable.version + 1
+                self.change(node)
+
+    @on(Leave)
+    def leave(self, node: Node, sender: str, news: Leave) -> None:
+        self.remove(node, sender)
+
+    @on(Forget)
+    def forget(self, node: Node, sender: str, news: Forget) -> None:
+        self.remove(node, news.user)
+
+    def remove(self, node: Node, user: str) -> None:
+        resident = self.durable.residents.get(user)
+        if resident is None:
+            self.send_on(node, user, Forget(user))
+        elif resident.foreign is not None:
+            resident.leaving = True
+        else:
+            del self.durable.residents[user]
+            self.change(node)
+            if self.mover is not None:
+                self.mover.refused(node, user)
+
+    def send_on(self, node: Node, user: str, news: Update | Forget | Redirect) -> None:
+        """To where the user went last from here; if it is known nowhere, it has left."""
+        stays = self.durable.departed.get(user)
+        if stays:
+            self.sessions.tell(node, self.names[stays[max(stays)].next], news)
+        elif isinstance(news, Redirect):
+            self.durable.astray += 1
+
+    # When all brokers know
+
+    def settle(self, node: Node) -> None:
+        """All brokers know the own summary."""
+        state = self.durable
+        for user, resident in state.residents.items():
+            if not resident.in_force and resident.since <= state.version:
+                resident.in_force = True
+                if resident.predecessor is not None:
+                    self.sessions.tell(node, resident.predecessor, Ready(user))
+            if resident.confirm is not None and resident.confirm <= state.version and resident.foreign is None:
+                resident.confirm = None
+                self.give(node, user, Registered(resident.register.number))
+        for stays in state.departed.values():
+            for departed in stays.values():
+                if departed.fence is None and departed.shrunk <= state.version:
+                    departed.fence = dict(state.acknowledged)
+        self.end_redirection(node)
+
+    # Publications
+
+    @on(Publish)
+    def publish(self, node: Node, sender: str, wish: Publish) -> None:
+        tree = self.knows.tree(self.space.channel(wish.content))
+        for _, broker in tree:
+            self.durable.routed[broker] = self.durable.routed.get(broker, 0) + 1
+        publication = Forward(sender, wish.number, wish.content, self.me, self.knows.versions(), tree)
+        self.pass_on(node, publication)
+        self.deliver(node, publication)
+
+    @on(Forward)
+    def forwarded(self, node: Node, sender: str, publication: Forward) -> None:
+        arrived = self.durable.arrived
+        arrived[publication.source] = arrived.get(publication.source, 0) + 1
+        self.pass_on(node, publication)
+        self.deliver(node, publication)
+        self.end_redirection(node)
+
+    def pass_on(self, node: Node, publication: Forward) -> None:
+        for parent, child in publication.tree:
+            if parent == self.me:
+                self.durable.core_paid += float(self.links[child])
+                self.sessions.tell(node, self.names[child], publication)
+
+    def deliver(self, node: Node, publication: Forward) -> None:
+        """To the users here, and to those gone for whom it was routed here."""
+        channel = self.space.channel(publication.content)
+        mine = publication.versions[self.me]
+        found = Deliver(publication.publisher, publication.number, publication.content)
+        for user, resident in self.durable.residents.items():
+            wanted = channel in resident.register.interests and user != publication.publisher
+            if not wanted or mine < resident.since:
+                continue
+            if self.undecided(resident, publication):
+                resident.held.append(publication)
+            elif not self.is_foreign(resident, publication):
+                self.give(node, user, found)
+        for user, stays in self.durable.departed.items():
+            for gone in stays.values():
+                wanted = channel in gone.interests and user != publication.publisher and not gone.expired
+                if wanted and mine >= gone.since and publication.versions[gone.next] < gone.next_since:
+                    self.redirect(node, user, found)
+
+    def undecided(self, resident: Resident, publication: Forward) -> bool:
+        """Is it perhaps the foreign broker's to deliver? It has not said yet from which version on."""
+        if resident.foreign is None or resident.foreign_since is not None:
+            return False
+        return publication.versions[resident.foreign] > resident.foreign_known
+
+    def is_foreign(self, resident: Resident, publication: Forward) -> bool:
+        if resident.foreign is None or resident.foreign_since is None:
+            return False
+        return publication.versions[resident.foreign] >= resident.foreign_since
+
+    def give(self, node: Node, user: str, what: Deliver | Registered) -> None:
+        resident = self.durable.residents[user]
+        if resident.connected:
+            self.sessions.tell(node, user, what)
+        else:
+            resident.waiting.append(what)
+
+    # The hand-over, from home
+
+    def hand_over(self, node: Node, user: str, foreign: int) -> None:
+        """The user has accepted: replicate its data."""
+        resident = self.durable.residents[user]
+        resident.foreign = foreign
+        resident.foreign_known = self.knows.versions()[foreign]
+        resident.foreign_since = None
+        self.sessions.tell(node, self.names[foreign], Replicate(user, resident.stay + 1, resident.register))
+
+    @on(Replicated)
+    def replicated(self, node: Node, sender: str, news: Replicated) -> None:
+        resident = self.durable.residents[news.user]
+        resident.foreign_since = news.since
+        self.give_held(node, news.user)
+
+    @on(Refuse)
+    def refused(self, node: Node, sender: str, news: Refuse) -> None:
+        resident = self.durable.residents[news.user]
+        foreign = self.names.index(sender)
+        resident.refused[foreign] = resident.foreign_known
+        resident.foreign = None
+        self.give_held(node, news.user)
+        if resident.leaving:
+            self.remove(node, news.user)
+            return
+        if resident.updated:
+            # What the user has registered meanwhile was passed on in vain.
+            resident.updated = False
+            resident.confirm = self.durable.version + 1
+            self.change(node)
+        if self.mover is not None:
+            self.mover.refused(node, news.user)
+
+    def give_held(self, node: Node, user: str) -> None:
+        resident = self.durable.residents[user]
+        held, resident.held = resident.held, []
+        for publication in held:
+            if not self.is_foreign(resident, publication):
+                self.give(node, user, Deliver(publication.publisher, publication.number, publication.content))
+
+    @on(Ready)
+    def ready(self, node: Node, sender: str, news: Ready) -> None:
+        state = self.durable
+        resident = state.residents.pop(news.user)
+        assert resident.foreign is not None and resident.foreign_since is not None
+        if resident.leaving:
+            self.sessions.tell(node, sender, Forget(news.user))
+        else:
+            state.departed.setdefault(news.user, {})[resident.stay] = Departed(
+                since=resident.since,
+                next=resident.foreign,
+                next_since=resident.foreign_since,
+                interests=frozenset(resident.register.interests),
+                shrunk=state.version + 1,
+                predecessor=resident.predecessor,
+            )
+            self.sessions.tell(node, news.user, Migrate(sender))
+            self.limit(node, news.user, resident.stay)
+        self.change(node)
+
+    def redirect(self, node: Node, user: str, found: Deliver) -> None:
+        if user in self.durable.residents:
+            self.give(node, user, found)  # it is back
+        else:
+            self.durable.redirected += 1
+            stays = self.durable.departed.get(user)
+            if stays:
+                self.durable.redirect_paid += float(self.links[stays[max(stays)].next])
+            self.send_on(node, user, Redirect(user, found))
+
+    def limit(self, node: Node, user: str, stay: int) -> None:
+        if self.redirect_ttl is not None:
+            node.after(self.redirect_ttl, TimeToLive(user, stay))
+
+    @on(TimeToLive)
+    def time_is_over(self, node: Node, sender: str, timer: TimeToLive) -> None:
+        gone = self.durable.departed.get(timer.user, {}).get(timer.stay)
+        if gone is not None:
+            gone.expired = True
+
+    @on(Disconnect)
+    def disconnect(self, node: Node, sender: str, news: Disconnect) -> None:
+        waiting = [gone for gone in self.durable.departed.get(sender, {}).values() if not gone.disconnected]
+        if waiting:  # the earliest, since they come in order
+            waiting[0].disconnected = True
+            self.end_redirection(node)
+
+    def end_redirection(self, node: Node) -> None:
+        """Close the stays for which nothing can come any more: neither publications nor a word of the user."""
+        if not self.durable.departed:
+            return
+        over = [
+            (user, stay)
+            for user, stays in self.durable.departed.items()
+            for stay, gone in stays.items()
+            if gone.disconnected and gone.predecessor is None and self.is_past(gone)
+        ]
+        for user, stay in over:
+            self.close(node, user, stay)
+
+    def is_past(self, gone: Departed) -> bool:
+        arrived = self.durable.arrived
+        return gone.fence is not None and all(arrived.get(b, 0) >= count for b, count in gone.fence.items())
+
+    def close(self, node: Node, user: str, stay: int) -> None:
+        stays = self.durable.departed[user]
+        gone = stays.pop(stay)
+        if not stays:
+            del self.durable.departed[user]
+        self.sessions.tell(node, self.names[gone.next], RedirectOver(user, stay + 1))
+
+    # The hand-over, at the foreign broker
+
+    @on(Replicate)
+    def replicate(self, node: Node, sender: str, wish: Replicate) -> None:
+        if not self.knows.room_for(wish.register):
+            self.sessions.tell(node, sender, Refuse(wish.user))
+            return
+        version = self.durable.version + 1
+        self.durable.residents[wish.user] = Resident(
+            wish.register, wish.stay, since=version, predecessor=sender, connected=False
+        )
+        self.sessions.tell(node, sender, Replicated(wish.user, version))
+        self.change(node)
+
+    @on(Connect)
+    def connect(self, node: Node, sender: str, news: Connect) -> None:
+        resident = self.durable.residents.get(sender)
+        if resident is not None:
+            resident.connected = True
+            waiting, resident.waiting = resident.waiting, []
+            for what in waiting:
+                self.give(node, sender, what)
+
+    @on(Redirect)
+    def redirected(self, node: Node, sender: str, late: Redirect) -> None:
+        self.redirect(node, late.user, late.publication)
+
+    @on(RedirectOver)
+    def redirect_over(self, node: Node, sender: str, news: RedirectOver) -> None:
+        resident = self.durable.residents.get(news.user)
+        if resident is not None and resident.stay == news.stay:
+            resident.predecessor = None
+        gone = self.durable.departed.get(news.user, {}).get(news.stay)
+        if gone is not None:
+            gone.predecessor = None
+            self.end_redirection(node)

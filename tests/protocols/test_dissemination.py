@@ -1,0 +1,182 @@
+"""Content reaches every subscriber once, in its formats, at the planned cost (dissemination, 2 to 5)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocols.dissemination.delivery import Delivery
+from protocols.dissemination.optimal import optimal
+from protocols.dissemination.plan import Plan
+from protocols.dissemination.refinement import estimated_hops, followed, refined, tree_of
+from protocols.dissemination.rendezvous import Rendezvous
+from protocols.dissemination.resources import Capacity, Resources
+from runtime.run import Outcome, simulate
+from runtime.scenario import check, load
+from tests.protocols.content_cases import ContentCase, content_cases
+from tests.protocols.dissemination_cases import Instance, instances
+
+MANY = settings(max_examples=150, deadline=None)
+FEWER = settings(max_examples=50, deadline=None)
+FULL = settings(max_examples=2000, deadline=None)
+# Orders in which one link starves while timers go on are left out: what is sent again and again would never end.
+FAIR = st.sampled_from(["timed", "random"])
+
+
+@MANY
+@given(content_cases(), FAIR)
+def test_everybody_is_served_once_at_the_planned_cost_in_any_order(case: ContentCase, schedule: str) -> None:
+    assert fair(case, schedule).problems() == []
+
+
+@FEWER
+@given(content_cases(joins="some", leaves="some", crashes="some", deaths="some"), FAIR)
+def test_nobody_is_served_twice_while_brokers_come_and_go(case: ContentCase, schedule: str) -> None:
+    assert fair(case, schedule).problems() == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(content_cases(most_brokers=8, joins="some", crashes="some", lossy=True, reliable=True, schedule="timed"))
+def test_the_mesh_survives_lossy_acquaintances_over_channel(case: ContentCase) -> None:
+    assert case.problems() == []
+
+
+@pytest.mark.full
+@FULL
+@given(content_cases(joins="some", leaves="some", crashes="some", deaths="some"), FAIR)
+def test_many_more_cases(case: ContentCase, schedule: str) -> None:
+    assert fair(case, schedule).problems() == []
+
+
+def fair(case: ContentCase, schedule: str) -> ContentCase:
+    return ContentCase(**{**vars(case), "schedule": schedule})
+
+
+def test_publications_after_a_crash_reach_all_who_are_left() -> None:
+    """The rendezvous point dies between two publications; subscriptions go to the next root."""
+    case = ContentCase(brokers=10, seed=11, publications=3)
+    data = case.scenario()
+
+    def planned_at(outcome: Outcome) -> dict[tuple[str, int], str]:
+        found = {name: agent.find(Delivery) for name, agent in outcome.agents.items()}
+        return {publication: name for name, d in found.items() if d is not None for publication in d.planned}
+
+    data["dissemination"]["random"] = {"matching": 0.9, "publications": 1, "start": 2000.0}
+    calm = planned_at(simulate(check(data)))
+    (publication, root) = next(iter(calm.items()))
+    assert publication[0] != root, "choose another seed: the publisher is to live"
+    outcome = simulate(check(data | {"faults": [{"kind": "crash", "nodes": [root], "at": 500.0}]}))
+    assert outcome.violations == []
+    (heir,) = planned_at(outcome).values()
+    assert heir != root
+    delivery = outcome.agents[heir].find(Delivery)
+    wanted = delivery.planned[publication].wanted
+    assert len(wanted) >= 8 - 1
+    for name, formats in wanted.items():
+        assert outcome.agents[name].find(Delivery).delivered[publication] == [formats]
+
+
+# Refining (Algorithm 1)
+
+
+@MANY
+@given(instances(5, 10), st.integers(0, 2**32), st.sampled_from([0.0, 0.5]))
+def test_refining_never_raises_the_cost(instance: Instance, seed: int, threshold: float) -> None:
+    """A plan for one tree, followed or refined on another one for the same receivers."""
+    rates, old = instance.rates, instance.tree
+    other = Instance(instance.formats, instance.brokers, seed).tree
+    wanted = dict(zip(old.names, old.wanted, strict=True))
+    parents = {other.names[v]: other.names[p] for v, p in enumerate(other.parents) if v}
+    tree = tree_of(old.names[0], parents, wanted, {})
+    plan = optimal(old, rates, 1)
+    as_received = followed(plan, tree, rates)
+    assert as_received.problems(rates) == []
+    better, changed = refined(plan, tree, rates, optimal, threshold)
+    assert better.problems(rates) == []
+    assert better.cost(rates) <= as_received.cost(rates) + 1e-9
+    assert changed == (as_received.cost(rates) - optimal(tree, rates, 1).cost(rates) > threshold)
+
+
+@MANY
+@given(instances(5, 10))
+def test_a_plan_is_followed_to_the_letter_on_its_own_tree(instance: Instance) -> None:
+    rates, tree = instance.rates, instance.tree
+    plan = optimal(tree, rates, 1)
+    assert followed(plan, tree, rates).cost(rates) == pytest.approx(plan.cost(rates), abs=1e-9)
+
+
+def test_an_estimate_with_full_knowledge_is_the_tree() -> None:
+    """The first hop comes from the table; the others are right if everybody on the way is known."""
+    first = {"1100": "1000", "1111": "1000", "1000": "1000", "2000": "2000"}
+    hops = estimated_hops("0000", first, ["1000", "1100", "1111"], 4)
+    assert hops == {"1000": "0000", "1100": "1000", "1111": "1100", "2000": "0000"}
+
+
+# Demands that cannot be met
+
+
+def test_a_demand_without_a_way_is_refused_and_the_rest_is_served() -> None:
+    outcome = simulate(load("dissemination"))
+    assert outcome.violations == []
+    # The second publication is an svg, from which no gis can be made.
+    assert outcome.results["refused"] == {"n1 gis": "n9 0", "n23 gis": "n9 0"}
+    told = outcome.agents["n23"].find(Rendezvous).refused
+    assert [(refusal.original, refusal.wanted) for refusal in told] == [("svg", "gis")]
+
+
+# Load (section 5)
+
+
+def test_a_resource_costs_the_more_the_more_it_is_used() -> None:
+    resources = Resources(2.0, 3.0, Capacity(unit_s=100.0, node=10.0, link=20.0, most=50.0))
+    assert resources.node_factor(0.0) == 2.0
+    resources.use_node(5.0, 1.0)
+    assert resources.node_factor(1.0) == 2.0 * 10 / (10 - 5)
+    resources.use_node(4.9, 2.0)
+    assert resources.node_factor(2.0) == 2.0 * 50  # 10 / 0.1 is beyond the most
+    resources.use_node(1.0, 3.0)
+    assert resources.node_factor(3.0) == 2.0 * 50
+    resources.use_link("a", 15.0, 3.0)
+    assert resources.link_factor("a", 3.0) == 3.0 * 20 / (20 - 15)
+    assert resources.link_factor("b", 3.0) == 3.0
+    # With the next time unit everything begins anew.
+    assert resources.node_factor(100.0) == 2.0
+    assert resources.link_factor("a", 100.0) == 3.0
+
+
+def test_without_regard_to_load_plans_see_the_cost_without_it() -> None:
+    resources = Resources(2.0, 3.0, Capacity(100.0, 10.0, 20.0, 50.0, aware=False))
+    resources.use_node(5.0, 1.0)
+    assert resources.told_node_factor(1.0) == 2.0
+    assert resources.node_factor(1.0) == 4.0
+
+
+# The oracle can fail
+
+
+@pytest.mark.parametrize("bug", ["forget a child", "deliver twice", "send the original everywhere"])
+def test_a_planted_bug_is_caught(monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
+    perform = Delivery.perform
+
+    def wrong(self, node, publication, plan, exact, brokers):  # type: ignore[no-untyped-def]
+        tree = plan.tree
+        if bug == "deliver twice" and tree.wanted[0]:
+            self.delivered.setdefault(publication, []).append(tree.wanted[0])
+        if bug == "forget a child" and tree.children[0]:
+            last = tree.children[0][-1]
+            gone = set(tree.subtree(last))
+            kept = [place for place in range(len(tree)) if place not in gone]
+            smaller = tree_of(
+                tree.names[0],
+                {tree.names[v]: tree.names[tree.parents[v]] for v in kept[1:]},
+                dict(zip(tree.names, tree.wanted, strict=True)),
+                dict(zip(tree.names, zip(tree.node_factors, tree.link_factors, strict=True), strict=True)),
+            )
+            plan = followed(plan, smaller, self.planning.rates)
+        if bug == "send the original everywhere":
+            plan = Plan(tree, tuple(arrives | 1 for arrives in plan.arrives), plan.operators)
+        perform(self, node, publication, plan, exact, brokers)
+
+    monkeypatch.setattr(Delivery, "perform", wrong)
+    assert any(ContentCase(brokers=9, seed=seed, formats=3, algorithm="root").problems() for seed in range(10))

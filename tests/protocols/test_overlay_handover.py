@@ -1,0 +1,175 @@
+"""Users move while others publish: nothing is lost, nothing doubled, whatever the network does (overlay, V)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+
+from protocols.overlay.messages import Ready
+from protocols.overlay.serving import Serving
+from protocols.overlay.session import Sessions
+from runtime.errors import BrokerlabError
+from runtime.run import simulate
+from runtime.scenario import check
+from runtime.system import World
+from tests.protocols.handover_cases import Handover, handovers
+
+MANY = settings(max_examples=200, deadline=None)
+FEWER = settings(max_examples=60, deadline=None)
+FULL = settings(max_examples=4000, deadline=None)
+
+
+@MANY
+@given(handovers())
+@example(Handover(brokers=2, users=2, seed=2091, movers="many", churn=3))
+@example(Handover(brokers=4, users=9, seed=4278, movers="one", churn=2))
+def test_nothing_is_lost_or_doubled_in_any_order(case: Handover) -> None:
+    assert case.problems() == []
+
+
+@FEWER
+@given(handovers(lossy=True, partitions="some", schedule="timed"))
+def test_nothing_is_lost_or_doubled_over_lossy_links_that_are_cut_and_healed(case: Handover) -> None:
+    assert case.problems() == []
+
+
+@FEWER
+@given(handovers(lossy=True, schedule="random"))
+def test_nothing_is_lost_or_doubled_over_lossy_links_in_any_order(case: Handover) -> None:
+    assert case.problems() == []
+
+
+@FEWER
+@given(handovers(lossy=True, crashes="some", partitions="some", schedule="timed"))
+def test_nothing_is_lost_or_doubled_when_brokers_and_users_crash_and_recover(case: Handover) -> None:
+    assert case.problems() == []
+
+
+@pytest.mark.full
+@FULL
+@given(handovers())
+def test_many_more_orders(case: Handover) -> None:
+    assert case.problems() == []
+
+
+@pytest.mark.full
+@FULL
+@given(handovers(lossy=True, crashes="some", partitions="some", schedule="timed"))
+def test_many_more_faults(case: Handover) -> None:
+    assert case.problems() == []
+
+
+def test_the_cases_move_users_and_redirect_publications() -> None:
+    """They would show nothing if users never moved, or nothing ever arrived too late."""
+    moves = redirected = 0
+    for case in list(hunt())[:60]:
+        scenario, sim, _ = case.run()
+        results = scenario.system.results(World(sim.alive(), scenario.network))
+        moves += results["moves"]
+        redirected += results["redirected"]
+    assert moves > 60 and redirected > 10
+
+
+# A planted bug in each rule is found
+
+
+def hunt() -> Iterator[Handover]:
+    schedules = ("timed", "timed", "random", "timed", "slow", "priority")
+    for seed in range(300):
+        case = Handover(2 + seed % 5, 2 + seed % 9, seed, ("many", "one")[seed % 2], seed % 4)
+        yield replace(case, schedule=schedules[seed % 6])
+        if seed % 4 == 0:
+            yield replace(case, crashes=3)
+
+
+def goes_wrong(case: Handover) -> bool:
+    try:
+        return case.problems(limit=20_000) != []
+    except BrokerlabError:
+        return True
+
+
+def do_nothing(self: Any, *ignored: Any) -> None:
+    return None
+
+
+def never(self: Any, *ignored: Any) -> bool:
+    return False
+
+
+def always(self: Any, *ignored: Any) -> bool:
+    return True
+
+
+def without_waiting(self: Serving, node: Any, sender: str, news: Any) -> None:
+    """The user connects before all brokers know that it will."""
+    resident = self.durable.residents[news.user]
+    resident.foreign_since = news.since
+    self.ready(node, sender, Ready(news.user))
+
+
+def ready_twice(self: Serving, node: Any, sender: str, news: Any) -> None:
+    if news.user in self.durable.residents:
+        ready(self, node, sender, news)
+
+
+ready = Serving.ready
+
+
+@pytest.mark.parametrize(
+    ("where", "rule", "bug"),
+    [
+        (Serving, "redirect", do_nothing),
+        (Serving, "undecided", never),
+        (Serving, "is_foreign", never),
+        (Serving, "is_foreign", always),
+        (Serving, "is_past", always),
+        (Serving, "give_held", do_nothing),
+        (Serving, "send_on", do_nothing),
+        (Serving, "disconnect", do_nothing),
+        (Serving, "redirect_over", do_nothing),
+        (Sessions, "again", do_nothing),
+    ],
+)
+def test_a_planted_bug_is_caught(
+    monkeypatch: pytest.MonkeyPatch, where: type, rule: str, bug: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(where, rule, bug)
+    assert any(goes_wrong(case) for case in hunt())
+
+
+def test_connecting_before_all_know_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Serving, "replicated", without_waiting)
+    monkeypatch.setattr(Serving, "ready", ready_twice)
+    assert any(goes_wrong(case) for case in hunt())
+
+
+# The paper's way to end the redirection
+
+
+def busy(**overlay: Any) -> dict[str, Any]:
+    """Slow links between brokers, and publications all the time: many arrive after their subscriber has gone."""
+    return {
+        "protocol": "overlay",
+        "seed": 3,
+        "network": {
+            "kind": "plane",
+            "nodes": 4,
+            "connect": "complete",
+            "delay": "exponential(0.1, 4.0)",
+            "access_delay": 0.1,
+        },
+        "overlay": {"users": 20, "movers": "many", "publish_until": 200.0, "publish_scale": 3.0, **overlay},
+    }
+
+
+def test_a_redirection_that_ends_by_the_clock_loses_what_is_slower() -> None:
+    exact = simulate(check(busy()))
+    assert exact.violations == [] and exact.results["redirected"] > 0
+    short = simulate(check(busy(redirect_ttl=0.0)))
+    assert any("never received" in problem for problem in short.violations)
+    assert simulate(check(busy(redirect_ttl=1000.0))).violations == []
