@@ -26,16 +26,7 @@ def storage_broker(attached: Iterable[str], layer: Layer | None = None) -> Agent
     return Agent([presence, subscriptions, coverage, Retrieval(coverage)], layer)
 
 
-def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer | None = None) -> Agent:
-    """A broker that also tells the manager what its clients request."""
-    attached = tuple(attached)
-    coverage, subscriptions = Coverage(attached), Subscriptions(attached)
-    presence = Presence([coverage, subscriptions])
-    metering = Metering(coverage, subscriptions, report_every_s)
-    return Agent([presence, subscriptions, coverage, metering], layer)
-
-
-def content_broker(
+def relocation_broker(
     connections: Connections,
     algorithm: PopSettings | GrapeSettings | None = None,
     covering: bool = False,
@@ -59,3 +50,12 @@ def content_broker(
     if tracer is not None:
         tracer.migration = migration
     return Agent([part for part in (routing, migration, tracer, following) if part is not None], layer)
+
+
+def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer | None = None) -> Agent:
+    """A broker that also tells the manager what its clients request."""
+    attached = tuple(attached)
+    coverage, subscriptions = Coverage(attached), Subscriptions(attached)
+    presence = Presence([coverage, subscriptions])
+    metering = Metering(coverage, subscriptions, report_every_s)
+    return Agent([presence, subscriptions, coverage, metering], layer)

@@ -22,11 +22,6 @@ def client(
     return Agent([Presence(), asking], layer)
 
 
-def browsing_client(home: str, phases: Sequence[Phase], retry_after_s: float, layer: Layer | None = None) -> Agent:
-    """All clients of one broker: they request at random times."""
-    return Agent([Presence(), Browsing(home, phases, retry_after_s)], layer)
-
-
 def publisher(
     home: str, program: Program, moves: Sequence[tuple[float, tuple[str, ...]]] = (), layer: Layer | None = None
 ) -> Agent:
@@ -35,3 +30,8 @@ def publisher(
 
 def subscriber(home: str, wishes: Sequence[Wish], counted_from_s: float = 0.0, layer: Layer | None = None) -> Agent:
     return Agent([Subscribing(home, wishes, counted_from_s)], layer)
+
+
+def browsing_client(home: str, phases: Sequence[Phase], retry_after_s: float, layer: Layer | None = None) -> Agent:
+    """All clients of one broker: they request at random times."""
+    return Agent([Presence(), Browsing(home, phases, retry_after_s)], layer)

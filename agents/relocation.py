@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import networkx
 from pydantic import Field
 
-from agents.broker import content_broker
+from agents.broker import relocation_broker
 from agents.client import publisher, subscriber
 from agents.coverage import Condition, Seconds
 from agents.routed import wrong_deliveries, wrong_tables
@@ -148,7 +148,9 @@ class RelocationSystem(System):
         connections = Connections(frozenset(self.tree[name]), frozenset(self._guests[name]), resources)
         flooding = settings.routing == "flooding"
         algorithm = self._algorithm()
-        return content_broker(connections, algorithm, settings.covering, flooding, settings.follow_after, self.layer())
+        return relocation_broker(
+            connections, algorithm, settings.covering, flooding, settings.follow_after, self.layer()
+        )
 
     def _algorithm(self) -> PopSettings | GrapeSettings | None:
         threshold, pop, grape = self.settings.threshold, self.settings.pop, self.settings.grape

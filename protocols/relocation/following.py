@@ -26,7 +26,7 @@ class Follow:
     target: str
 
 
-@message
+@message(tag="FollowerJoin")
 class Join:
     """From the subscriber to its new broker, after its subscriptions: tell the old one."""
 

@@ -12,12 +12,12 @@ class AskPings:
     brokers: tuple[str, ...]
 
 
-@message
+@message(tag="PublisherPing")
 class Ping:
     sent_s: float
 
 
-@message
+@message(tag="PublisherPong")
 class Pong:
     """The answer, with the time at which the ping was sent."""
 

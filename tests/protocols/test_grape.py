@@ -197,5 +197,5 @@ def test_only_open_sessions_are_kept() -> None:
 def test_pings_are_asked_for_only_when_they_can_matter() -> None:
     _, load = publisher_ends_at(priority="load", weight=100.0)
     _, delay = publisher_ends_at(priority="delay", weight=100.0)
-    assert "Ping" not in load["underlay"]
-    assert delay["underlay"]["Ping"]["messages"] >= 8
+    assert "PublisherPing" not in load["underlay"]
+    assert delay["underlay"]["PublisherPing"]["messages"] >= 8
