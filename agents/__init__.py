@@ -2,11 +2,11 @@
 
 SYSTEMS = {
     "coverage": "agents.coverage:CoverageSystem",
-    "relocation": "agents.relocation:RelocationSystem",
     "dissemination": "agents.dissemination:DisseminationSystem",
-    "planning": "agents.planning:PlanningSystem",
-    "overlay": "agents.overlay:OverlaySystem",
     "holistic": "agents.replicas:HolisticSystem",
     "myopic": "agents.replicas:MyopicSystem",
+    "overlay": "agents.overlay:OverlaySystem",
+    "planning": "agents.planning:PlanningSystem",
+    "relocation": "agents.relocation:RelocationSystem",
 }
 """The systems that a scenario can name."""
