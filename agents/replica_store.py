@@ -25,10 +25,11 @@ class Turns:
     patience_s: float | None
     period_s: float
     thinking_s: float = 0.0
+    regular: bool = False
 
     def writer(self, knowledge: Knowledge, replacing: Replacing) -> Writer:
         if not self.writers:
-            return OwnClock(knowledge, replacing, self.period_s)
+            return OwnClock(knowledge, replacing, self.period_s, self.regular)
         return Writing(knowledge, replacing, self.writers, self.patience_s, self.thinking_s)
 
 

@@ -31,6 +31,7 @@ class ReplicasSettings(ProblemSettings):
 
     writers: Annotated[int, Field(ge=0)] = 1
     period: Positive = 10.0
+    clock: Literal["random", "regular"] = "random"
     patience: Positive | Literal["never"] | None = None
     thinking: dict[str, Positive] = Field(default_factory=dict)
     search: Literal["paper", "knapsack"] = "paper"
@@ -79,7 +80,8 @@ class ReplicasSystem(System):
         place = problem.stores.index(name)
         first, *later = [(since, rates[place]) for since, rates in problem.rates_since]
         settings = self.settings
-        turns = Turns(settings.writers, self._patience, settings.period, settings.thinking.get(name, 0.0))
+        thinking, regular = settings.thinking.get(name, 0.0), settings.clock == "regular"
+        turns = Turns(settings.writers, self._patience, settings.period, thinking, regular)
         return replica_store(
             name,
             problem.catalogue,

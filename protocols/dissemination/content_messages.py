@@ -86,7 +86,7 @@ class Act:
     number: int
 
 
-@message
+@message(tag="dissemination.Again")
 class Again:
     """A timer: what was sent has not been acknowledged."""
 

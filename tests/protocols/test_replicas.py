@@ -364,3 +364,14 @@ def test_tokens_are_small() -> None:
 def test_the_writer_of_a_store_is_a_writing_unless_everyone_has_a_clock() -> None:
     assert check(Case(stores=3, items=2, seed=1).scenario()).system.agent("n1").find(Writing) is not None
     assert check(Case(stores=3, items=2, seed=1, writers=0).scenario()).system.agent("n1").find(Writing) is None
+
+
+def test_stores_that_all_decide_at_the_same_moments_go_round_in_circles() -> None:
+    data = Case(stores=10, items=6, seed=1, writers=0).scenario()
+    stopped = set()
+    for seed in range(12):
+        data["storage"] |= {"clock": "regular", "period": 50.0}
+        shown = simulate(check(data | {"seed": seed}))
+        assert shown.quiescent and not shown.violations
+        stopped.add(shown.results["stopped"])
+    assert stopped - {None}

@@ -157,7 +157,7 @@ def test_a_time_limit_cuts_shares_where_it_cuts_the_simulator(case: RayCase, unt
     assert seen(Shares(case.scenario(), 3).run(until)) == seen(whole(case.scenario(), until))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(ray_cases(most_brokers=10), st.sampled_from([1, 2, 3]), st.frozensets(st.integers(0, 60), min_size=1))
 @example(EVERYTHING, 2, frozenset(range(0, 400, 3)))
 def test_moving_to_another_process_changes_nothing(case: RayCase, count: int, moments: frozenset[int]) -> None:

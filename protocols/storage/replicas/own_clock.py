@@ -14,19 +14,24 @@ from runtime.agent import Node, on
 from runtime.message import message
 
 
-@message
+@message(tag="replicas.Tick")
 class Tick:
     """A timer: look whether something should be replaced."""
 
 
 class OwnClock(Writer):
-    """Acts every now and then; the time between is exponential, drawn by the store itself."""
+    """Acts every now and then: after an exponential time that the store draws itself, or with all others at once.
 
-    def __init__(self, knowledge: Knowledge, replacing: Replacing, period_s: float) -> None:
+    A regular clock strikes at the same moments everywhere. Then neighbours decide on the same information and do the
+    same thing: the case that random times break up.
+    """
+
+    def __init__(self, knowledge: Knowledge, replacing: Replacing, period_s: float, regular: bool = False) -> None:
         super().__init__()
         self.knowledge = knowledge
         self.replacing = replacing
         self.period_s = period_s
+        self.regular = regular
         self.awake = False
         self.positions = 0
         knowledge.writer = self
@@ -49,7 +54,12 @@ class OwnClock(Writer):
     def _wake(self, node: Node) -> None:
         if not self.awake and not self.stopped and self.replacing.errand is None:
             self.awake = True
-            node.after(node.rng.expovariate(1 / self.period_s), Tick())
+            node.after(self._until_next(node), Tick())
+
+    def _until_next(self, node: Node) -> float:
+        if self.regular:
+            return self.period_s - node.now % self.period_s
+        return node.rng.expovariate(1 / self.period_s)
 
     @on(Tick)
     def look(self, node: Node, sender: str, timer: Tick) -> None:
