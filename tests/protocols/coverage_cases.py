@@ -13,6 +13,7 @@ from runtime.scenario import check
 from runtime.schedule import at_random, by_priority, steer
 from runtime.simulator import Simulator
 from runtime.system import World
+from tests.protocols.fault_cases import crash, losses, partition
 
 DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.1, 2)")
 
@@ -53,10 +54,13 @@ class Case:
             },
             "storage": {"stores": stores, "events": [self._order(rng, list(stores)) for _ in range(self.orders)]},
             "faults": [
-                *(self._crash(rng, everybody, recovers=True) for _ in range(self.crashes)),
-                *(self._crash(rng, everybody, recovers=False) for _ in range(self.deaths)),
-                *(self._loss(rng) if self.lossy else []),
-                *(self._partition(rng, names) for _ in range(self.partitions if self.brokers > 1 else 0)),
+                *(crash(rng, everybody, 40, 20) for _ in range(self.crashes)),
+                *(crash(rng, everybody, 40) for _ in range(self.deaths)),
+                *(losses(rng, 0.5) if self.lossy else []),
+                *(
+                    partition(rng, names, 40, [1, 10, 100, 5000]) | {"one_way": rng.random() < 0.3}
+                    for _ in range(self.partitions if self.brokers > 1 else 0)
+                ),
             ],
         }
 
@@ -64,27 +68,6 @@ class Case:
     def _order(rng: random.Random, stores: list[str]) -> dict[str, Any]:
         what = rng.choice(["withdraw", "advertise", "fail", "recover"])
         return {"at": rng.uniform(0, 40), "store": rng.choice(stores), "do": what}
-
-    @staticmethod
-    def _crash(rng: random.Random, everybody: list[str], recovers: bool) -> dict[str, Any]:
-        crash = {"kind": "crash", "nodes": [rng.choice(everybody)], "at": rng.uniform(0, 40)}
-        return crash | ({"recover_after": rng.uniform(0.1, 20)} if recovers else {})
-
-    @staticmethod
-    def _loss(rng: random.Random) -> list[dict[str, Any]]:
-        return [{"kind": kind, "probability": rng.uniform(0, 0.5)} for kind in ("drop", "duplicate", "reorder")]
-
-    @staticmethod
-    def _partition(rng: random.Random, names: list[str]) -> dict[str, Any]:
-        names = rng.sample(names, len(names))
-        cut, since = rng.randint(1, len(names) - 1), rng.uniform(0, 40)
-        return {
-            "kind": "partition",
-            "groups": [names[:cut], names[cut:]],
-            "since": since,
-            "until": since + rng.choice([1, 10, 100, 5000]),
-            "one_way": rng.random() < 0.3,
-        }
 
     def problems(self, limit: int = 300_000) -> list[str]:
         """Run it to the end and name everything that is not as breadth-first search says."""

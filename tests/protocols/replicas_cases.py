@@ -13,6 +13,7 @@ from runtime.scenario import Scenario, check
 from runtime.schedule import at_random, by_priority, steer
 from runtime.simulator import Simulator
 from runtime.system import World
+from tests.protocols.fault_cases import crash, losses, partition
 
 DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.1, 2)")
 
@@ -71,10 +72,13 @@ class Case:
                 ],
             },
             "faults": [
-                *(self._crash(rng, names, recovers=True) for _ in range(self.crashes)),
-                *(self._crash(rng, names, recovers=False) for _ in range(self.deaths)),
-                *(self._loss(rng) if self.lossy else []),
-                *(self._partition(rng, names) for _ in range(self.partitions if self.stores > 1 else 0)),
+                *(crash(rng, names, 150, 100) for _ in range(self.crashes)),
+                *(crash(rng, names, 150) for _ in range(self.deaths)),
+                *(losses(rng, 0.4) if self.lossy else []),
+                *(
+                    partition(rng, names, 150, [10, 100, 5000])
+                    for _ in range(self.partitions if self.stores > 1 else 0)
+                ),
             ],
         }
 
@@ -85,26 +89,6 @@ class Case:
     @staticmethod
     def _rates(rng: random.Random, names: list[str], items: list[str]) -> dict[str, dict[str, float]]:
         return {name: {item: rng.choice([0, 1, 2, rng.uniform(0, 5)]) for item in items} for name in names}
-
-    @staticmethod
-    def _crash(rng: random.Random, names: list[str], recovers: bool) -> dict[str, Any]:
-        crash = {"kind": "crash", "nodes": [rng.choice(names)], "at": rng.uniform(0, 150)}
-        return crash | ({"recover_after": rng.uniform(0.1, 100)} if recovers else {})
-
-    @staticmethod
-    def _loss(rng: random.Random) -> list[dict[str, Any]]:
-        return [{"kind": kind, "probability": rng.uniform(0, 0.4)} for kind in ("drop", "duplicate", "reorder")]
-
-    @staticmethod
-    def _partition(rng: random.Random, names: list[str]) -> dict[str, Any]:
-        names = rng.sample(names, len(names))
-        cut, since = rng.randint(1, len(names) - 1), rng.uniform(0, 150)
-        return {
-            "kind": "partition",
-            "groups": [names[:cut], names[cut:]],
-            "since": since,
-            "until": since + rng.choice([10, 100, 5000]),
-        }
 
     @property
     def _unfair(self) -> bool:

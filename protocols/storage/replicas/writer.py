@@ -27,8 +27,8 @@ class Writer(Protocol):
 
     @property
     def at_rest(self) -> bool:
-        """Will nothing more happen, as far as this store knows?"""
-        raise NotImplementedError
+        """Will nothing more happen, as far as this store knows? So it is once it has stopped."""
+        return bool(self.stopped)
 
     def learnt(self, node: Node, fact: Fact) -> None:
         """The store has learnt something, perhaps from itself."""
