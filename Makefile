@@ -8,16 +8,17 @@ PIP = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 # An installation is repeated only when what it depends on has changed.
 DEMO = $(VENV)/.installed
 DEV = $(VENV)/.installed-dev
+BROWSER = $(VENV)/.browser
 
 .PHONY: demo test test-full bench lint clean
 
 demo: $(DEMO)
-	$(VENV)/bin/brokerlab run coverage
+	$(VENV)/bin/brokerlab demo
 
-test: $(DEV)
+test: $(DEV) $(BROWSER)
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup -m "not full"
 
-test-full: $(DEV)
+test-full: $(DEV) $(BROWSER)
 	$(VENV)/bin/python -m pytest -n 2 --dist loadgroup
 
 bench: $(DEV)
@@ -41,6 +42,15 @@ $(DEMO): pyproject.toml constraints.txt | $(VENV)/bin/python
 $(DEV): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --constraint constraints.txt --editable '.[dev]'
 	@touch $(DEMO) $@
+
+# The tests of pages open them in Chromium. It is installed only where that can be done without asking.
+$(BROWSER): | $(VENV)/bin/python
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chrome; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null \
+	  || echo "Chromium could not be installed: the tests of pages are skipped" >&2; \
+	else echo "No Chromium on the PATH: the tests of pages are skipped; install chromium or google-chrome" >&2; fi >/dev/null
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

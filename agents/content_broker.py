@@ -8,7 +8,7 @@ from protocols.dissemination.delivery import Delivery, Planning
 from protocols.dissemination.rendezvous import Issue, Rendezvous, Wish
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
-from protocols.dissemination.vigil import Vigil
+from protocols.dissemination.vigil import LinkVigil, Vigil
 from runtime.agent import Agent, Layer
 
 
@@ -25,5 +25,5 @@ def content_broker(
     """A broker in lieu of its clients: it subscribes and publishes for them."""
     rendezvous = Rendezvous(tapestry, resources, wishes, issues, discover, patience_s)
     delivery = Delivery(tapestry, rendezvous, resources, planning)
-    watching = [] if layer is not None else [Vigil(tapestry, patience_s)]
-    return Agent([tapestry, *watching, rendezvous, delivery], layer)
+    vigil = (LinkVigil if layer is None else Vigil)(tapestry, patience_s)
+    return Agent([tapestry, vigil, rendezvous, delivery], layer)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import networkx
 from pydantic import AfterValidator, Field, model_validator
 
 from agents.broker import storage_broker
+from agents.cases.coverage import coverage_case
 from agents.client import client
 from agents.store import store
 from protocols.routing.filters import OPERATORS, Filter
 from protocols.storage.client import Asking
 from protocols.storage.coverage import Coverage
+from protocols.storage.retrieval import Retrieval
 from protocols.storage.store import Order, Storing
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.message import Scalar
 from runtime.network import Network
+from runtime.properties import always, eventually, sometimes
 from runtime.settings import Settings, Several
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
+from runtime.testing.cases import Case, Draw
 
 Seconds = Annotated[float, Field(ge=0)]
 Topics = Annotated[Several[str], Field(min_length=1)]
@@ -98,6 +102,9 @@ class CoverageSystem(System):
     settings: StorageSettings
     headings: ClassVar = {"at": ("broker", "topic", "next hops (store, distance)"), "stored": ("store", "messages")}
 
+    only_with: ClassVar = {"FetchTopic": (), "TopicCopy": ()}  # what moves plans, not coverage
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "partition", "crash", "death")
+
     def __init__(self, settings: StorageSettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.stores = dict(settings.stores)
         if settings.random_stores is not None:
@@ -155,9 +162,56 @@ class CoverageSystem(System):
             "mean_hop_distance": sum(distances) / len(distances) if distances else None,
         }
 
-    def violations(self, world: World) -> list[str]:
-        """Compare every table with the one that breadth-first search gives."""
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return coverage_case(draw)
+
+    @eventually
+    def tables_are_right(self, world: World) -> Iterable[str]:
+        """Every broker's routes are those that breadth-first search over the living gives."""
         return wrong_tables(world)
+
+    @always
+    def no_way_is_longer_than_the_network(self, world: World) -> Iterable[str]:
+        """However tables change, distances never count up around a loop."""
+        most = len(world.network.brokers) - 1
+        for name, coverage in world.protocols(Coverage).items():
+            if coverage.farthest_hops > most:
+                yield f"{name} believed in a way of {coverage.farthest_hops} hops; there are {most + 1} brokers"
+
+    @always
+    def the_withdrawn_is_not_believed(self, world: World) -> Iterable[str]:
+        """No broker relies on an advertisement that it knows to be withdrawn."""
+        for name, coverage in world.protocols(Coverage).items():
+            withdrawn = coverage.durable.withdrawn
+            for topic, routes in coverage.routes.items():
+                for hop, ad in routes.hops.items():
+                    if ad.number <= withdrawn.get((topic, ad.store), 0):
+                        yield f"{name} still goes over {hop} to {ad.store} for {topic}, which was withdrawn"
+
+    @always
+    def nobody_waits_for_a_way_that_is_known(self, world: World) -> Iterable[str]:
+        """A request waits at a broker only as long as the broker knows no way to its topic."""
+        for name, retrieval in world.protocols(Retrieval).items():
+            for topic in retrieval.waiting:
+                if topic in retrieval.coverage.routes:
+                    yield f"{name} knows a way to {topic} and keeps requests for it waiting"
+
+    @sometimes
+    def ways_are_equally_near(self, world: World) -> bool:
+        """A broker keeps more than one next hop."""
+        tables = world.protocols(Coverage).values()
+        return any(len(routes.hops) > 1 for coverage in tables for routes in coverage.routes.values())
+
+    @sometimes
+    def a_request_waits(self, world: World) -> bool:
+        """A broker has no way to what is asked for."""
+        return any(retrieval.waiting for retrieval in world.protocols(Retrieval).values())
+
+    @sometimes
+    def a_request_is_answered(self, world: World) -> bool:
+        """A client gets what was stored."""
+        return any(asking.responses for asking in world.protocols(Asking).values())
 
 
 def _drawn(settings: RandomStores, network: Network, rng: random.Random) -> dict[str, Store]:

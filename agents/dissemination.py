@@ -9,11 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from agents.cases.dissemination import dissemination_case
 from agents.content_broker import content_broker
 from agents.coverage import Condition
-from agents.dissemination_outcome import broken, outcome
+from agents.dissemination_outcome import missing, outcome, overpaid, wrong_deliveries, wrong_roots, wrong_tables
 from protocols.dissemination.cag import make_cag, weigh
-from protocols.dissemination.delivery import Planning
+from protocols.dissemination.delivery import Delivery, Planning
 from protocols.dissemination.identifiers import full_tables, in_digits
 from protocols.dissemination.making import MOST_FORMATS
 from protocols.dissemination.rendezvous import Issue, Wish
@@ -22,9 +23,11 @@ from protocols.dissemination.tapestry import Tapestry
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
+from runtime.properties import always, eventually, sometimes
 from runtime.settings import Settings, Several
 from runtime.streams import derive, stream
 from runtime.system import MakeLayer, System, World
+from runtime.testing.cases import Case, Draw
 
 Seconds = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
@@ -147,6 +150,9 @@ class DisseminationSystem(System):
         "saved_percent": ("compared with", "percent"),
         "blocks": ("five publications", "mean cost paid"),
     }
+
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "crash", "death")
+    only_with: ClassVar = dict.fromkeys(("Ping", "Pong", "Silence"), ("crash", "death"))
 
     def __init__(
         self, settings: DisseminationSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
@@ -296,8 +302,50 @@ class DisseminationSystem(System):
     def results(self, world: World) -> dict[str, Any]:
         return outcome(self, world)
 
-    def violations(self, world: World) -> list[str]:
-        return broken(self, world)
+    @eventually
+    def tables_are_full(self, world: World) -> Iterable[str]:
+        """Every Tapestry table is the one that knowledge of all the living gives, where they hang together."""
+        return wrong_tables(world, self.settings.tapestry.base)
+
+    @eventually
+    def one_root_each(self, world: World) -> Iterable[str]:
+        """From every broker the route to a topic's key ends at the same root, where the living hang together."""
+        topics = {wish.topic: wish.key for wishes in self.wishes.values() for wish in wishes}
+        topics |= {issue.topic: issue.key for issues in self.issues.values() for issue in issues}
+        return wrong_roots(world, self.settings.tapestry.base, topics)
+
+    @always
+    def each_format_once(self, world: World) -> Iterable[str]:
+        """Nobody gets a publication twice, or in other formats than it wants."""
+        return wrong_deliveries(self, world)
+
+    @eventually
+    def everybody_is_served(self, world: World) -> Iterable[str]:
+        """While nobody joins, leaves or fails, every subscriber gets every publication."""
+        return missing(self, world)
+
+    @eventually
+    def paid_as_planned(self, world: World) -> Iterable[str]:
+        """While nobody joins, leaves or fails, a publication on a discovered tree costs what was planned."""
+        return overpaid(self, world)
+
+    @sometimes
+    def a_plan_is_refined(self, world: World) -> bool:
+        """A broker on the way sees another tree and makes a better plan for it."""
+        return any(delivery.changed_plans for delivery in world.protocols(Delivery).values())
+
+    @sometimes
+    def converted_on_the_way(self, world: World) -> bool:
+        """A broker that did not make the plan converts content."""
+        return any(
+            conversion and publication not in delivery.planned
+            for delivery in world.protocols(Delivery).values()
+            for publication, (_, conversion) in delivery.paid.items()
+        )
+
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return dissemination_case(draw)
 
 
 def _identifiers(brokers: Sequence[str], mesh: MeshSettings, seed: int) -> dict[str, str]:

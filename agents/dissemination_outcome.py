@@ -11,7 +11,7 @@ import networkx
 from protocols.dissemination.cag import members
 from protocols.dissemination.content_messages import Publication
 from protocols.dissemination.delivery import Delivery, Planned
-from protocols.dissemination.identifiers import full_tables
+from protocols.dissemination.identifiers import full_tables, nearest
 from protocols.dissemination.rendezvous import Issue, Rendezvous
 from protocols.dissemination.tapestry import Tapestry
 from protocols.routing.filters import matches
@@ -126,16 +126,6 @@ def _blocks(costs: list[float]) -> dict[str, float]:
 # What should hold
 
 
-def broken(system: DisseminationSystem, world: World) -> list[str]:
-    found = wrong_tables(world, system.settings.tapestry.base)
-    found += _wrong_deliveries(world)
-    mesh = system.settings.tapestry
-    calm = len(world.agents) == len(system.network.brokers) and not system.arrivals and not mesh.leaves
-    if calm and all(t.durable.life == 1 for t in world.protocols(Tapestry).values()):
-        found += _missing(system, world)
-    return found
-
-
 def wrong_tables(world: World, base: int) -> list[str]:
     """Every table is the one that full knowledge of the living gives, if their acquaintances hold them together."""
     mesh = {name: t for name, t in world.protocols(Tapestry).items() if not t.durable.left}
@@ -153,25 +143,63 @@ def wrong_tables(world: World, base: int) -> list[str]:
     return found
 
 
-def _wrong_deliveries(world: World) -> list[str]:
+def wrong_deliveries(system: DisseminationSystem, world: World) -> list[str]:
     """Nobody gets anything twice, or anything but what it wants."""
-    deliveries = world.protocols(Delivery)
-    wanted = {publication: own.wanted for d in deliveries.values() for publication, own in d.planned.items()}
     found = []
-    for name, delivery in deliveries.items():
-        for publication, got in delivery.delivered.items():
+    for name, delivery in world.protocols(Delivery).items():
+        for (publisher, number), got in delivery.delivered.items():
             if len(got) > 1:
-                found.append(f"{name} got {publication} {len(got)} times")
-            if publication in wanted and wanted[publication].get(name, 0) != got[0]:
-                found.append(f"{name} got {publication} in other formats than it wants")
+                found.append(f"{name} got publication {number} of {publisher} {len(got)} times")
+            wanted = _wanted(system, name, system.issues[publisher][number])
+            if unasked := system.cag.names(got[0] & ~wanted):
+                found.append(f"{name} got publication {number} of {publisher} in {', '.join(unasked)}, unasked for")
     return found
 
 
-def _missing(system: DisseminationSystem, world: World) -> list[str]:
-    """In a run in which no broker came or went: everybody is served, at the cost that was planned."""
+def _wanted(system: DisseminationSystem, broker: str, issue: Issue) -> int:
+    wishes = system.wishes.get(broker, ())
+    meant = [wish for wish in wishes if wish.topic == issue.topic and matches(wish.conditions, issue.content)]
+    return system.cag.set_of(name for wish in meant for name in wish.formats)
+
+
+def wrong_roots(world: World, base: int, topics: Mapping[str, str]) -> list[str]:
+    """Follow the routes from everywhere to the keys of these topics."""
+    mesh = {name: t for name, t in world.protocols(Tapestry).items() if not t.durable.left}
+    if not mesh or not networkx.is_connected(world.graph.subgraph(mesh)):
+        return []
+    by_identifier = {tapestry.identifier: name for name, tapestry in mesh.items()}
+    found = []
+    for topic, key in topics.items():
+        root = by_identifier[nearest(key, by_identifier, base)]
+        ends = {name: _end_of_route(mesh, name, key) for name in mesh}
+        found += [f"{name} finds {end} as the root of {topic}, not {root}" for name, end in ends.items() if end != root]
+    return found
+
+
+def _end_of_route(mesh: Mapping[str, Tapestry], start: str, key: str) -> str:
+    here, level = start, 0
+    while here in mesh:
+        hop, level = mesh[here].next_hop(key, level)
+        if hop is None:
+            break
+        here = hop.name
+    return here
+
+
+def _calm(system: DisseminationSystem, world: World) -> bool:
+    """Has no broker come or gone?"""
+    there = len(world.agents) == len(system.network.brokers) and not system.arrivals
+    reborn = any(tapestry.durable.life > 1 for tapestry in world.protocols(Tapestry).values())
+    return there and not reborn and not system.settings.tapestry.leaves
+
+
+def missing(system: DisseminationSystem, world: World) -> list[str]:
+    """In a run in which no broker came or went: everybody is served."""
+    if not _calm(system, world):
+        return []
     deliveries = world.protocols(Delivery)
     plans = [(publication, own) for delivery in deliveries.values() for publication, own in delivery.planned.items()]
-    planned, paid, found = dict(plans), _paid(deliveries), []
+    planned, found = dict(plans), []
     if len(plans) != len(planned):
         found.append("a publication was planned by two rendezvous points")
     for publisher, issues in system.issues.items():
@@ -183,10 +211,20 @@ def _missing(system: DisseminationSystem, world: World) -> list[str]:
             own = planned[publication]
             found += _unserved(system, deliveries, publication, own)
             found += _unplanned(system, world.protocols(Rendezvous), publication, issue, own)
-            if own.wanted and system.settings.tree == "discovered" and system.settings.load is None:
-                cost = sum(paid.get(publication, (0.0, 0.0)))
-                if not math.isclose(cost, own.cost, rel_tol=1e-9, abs_tol=1e-9):
-                    found.append(f"{publication} cost {cost:g}, not {own.cost:g} as planned")
+    return found
+
+
+def overpaid(system: DisseminationSystem, world: World) -> list[str]:
+    """What cost more or less than planned, in a run in which no broker came or went and trees were discovered."""
+    if not _calm(system, world) or system.settings.tree != "discovered" or system.settings.load is not None:
+        return []
+    deliveries = world.protocols(Delivery)
+    paid, found = _paid(deliveries), []
+    for delivery in deliveries.values():
+        for publication, own in delivery.planned.items():
+            cost = sum(paid.get(publication, (0.0, 0.0)))
+            if own.wanted and not math.isclose(cost, own.cost, rel_tol=1e-9, abs_tol=1e-9):
+                found.append(f"{publication} cost {cost:g}, not {own.cost:g} as planned")
     return found
 
 
@@ -196,7 +234,7 @@ def _unserved(
     return [
         f"{name} did not get {publication} in {', '.join(system.cag.names(wanted))}"
         for name, wanted in own.wanted.items()
-        if publication not in deliveries[name].delivered
+        if deliveries[name].delivered.get(publication) != [wanted]
     ]
 
 

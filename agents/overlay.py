@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
+from agents.cases.overlay import overlay_case
 from agents.overlay_cast import overlay_broker, overlay_user
 from agents.overlay_settings import OverlaySettings, assign, draw
 from protocols.overlay.content import Instance, Places
@@ -19,8 +20,13 @@ from protocols.overlay.serving import Serving
 from protocols.overlay.user import Life, Using
 from runtime.agent import Agent
 from runtime.network import Network
+from runtime.properties import always, eventually, sometimes
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
+from runtime.testing.cases import Case, Draw
+
+RISE = 1e-9
+"""What is more than rounding."""
 
 
 class OverlaySystem(System):
@@ -30,6 +36,8 @@ class OverlaySystem(System):
     Settings = OverlaySettings
     settings: OverlaySettings
     headings: ClassVar = {"by_broker": ("broker",), "cost_by_assignment": ("assignment", "total cost")}
+
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "partition", "crash")
 
     def __init__(self, settings: OverlaySettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.brokers = network.brokers
@@ -73,6 +81,10 @@ class OverlaySystem(System):
             0 if name in self.unwilling else settings.patience,
             self.layer(),
         )
+
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return overlay_case(draw)
 
     # What is to be seen
 
@@ -139,20 +151,32 @@ class OverlaySystem(System):
 
     def observe(self, world: World) -> None:
         """The true total cost after each move, as the event `cost`; not where users change meanwhile."""
-        if not self.settings.live or self.settings.events or self.settings.churn is not None:
+        if not self.settings.live or self._changes:
             return
+        start, after = self._costs(world)
+        world.events.add(0.0, self.brokers[0], "cost", {"total": start})
+        for row, total in after:
+            world.events.add(row["time"], row["node"], "cost", {"total": total})
+
+    @property
+    def _changes(self) -> bool:
+        """Do users come, go or change their minds during the run?"""
+        return bool(self.settings.events) or self.settings.churn is not None
+
+    def _costs(self, world: World) -> tuple[float, list[tuple[dict[str, Any], float]]]:
+        """The true total cost at the start, and each move with the cost after it."""
         assignment, trees = self.assignment.copy(), SpanningTrees(self.drawn.instance.core)
         start = _total(self.drawn.instance, assignment, trees)
-        world.events.add(0.0, self.brokers[0], "cost", {"total": start})
+        after = []
         for row in world.events.rows("move"):
             assignment[self.place[row["user"]]] = self.brokers.index(row["foreign"])
-            total = _total(self.drawn.instance, assignment, trees)
-            world.events.add(row["time"], row["node"], "cost", {"total": total})
+            after.append((row, _total(self.drawn.instance, assignment, trees)))
+        return start, after
 
     def _rises(self, world: World) -> int | None:
         """After how many moves the total cost was higher than before; unknown where users change meanwhile."""
         costs = [row["total"] for row in world.events.rows("cost")]
-        return sum(after > before * (1 + 1e-9) for before, after in pairwise(costs)) if costs else None
+        return sum(after > before * (1 + RISE) for before, after in pairwise(costs)) if costs else None
 
     def _published(self, world: World) -> dict[str, Any]:
         lives = [using.durable for using in world.protocols(Using).values()]
@@ -169,18 +193,64 @@ class OverlaySystem(System):
 
     # What should hold
 
-    def violations(self, world: World) -> list[str]:
+    @eventually
+    def one_broker_each(self, world: World) -> Iterable[str]:
+        """Every user that is there is with exactly one broker, the one that it thinks it is with."""
+        return _wrong_homes(_lives(world), _serving(world))
+
+    @eventually
+    def nothing_lost_or_doubled(self, world: World) -> Iterable[str]:
+        """Who wanted a publication from before it was made to the end has it once; nobody has it twice."""
+        return _wrong_deliveries(_lives(world))
+
+    @eventually
+    def hand_overs_end(self, world: World) -> Iterable[str]:
+        """No broker still redirects for a user that has moved."""
+        return [f"{name} still redirects for {user}" for name, s in _serving(world).items() for user in s.departed]
+
+    @eventually
+    def one_mover_lowers_the_cost(self, world: World) -> Iterable[str]:
+        """With one mover at a time, and users that stay as they are, no move raises the total cost."""
+        if self.settings.movers == "one" and not self._changes:
+            cost, after = self._costs(world)
+            for row, total in after:
+                if total > cost * (1 + RISE):
+                    yield f"the cost rose from {cost:g} to {total:g} when {row['user']} moved to {row['foreign']}"
+                cost = total
+
+    @always
+    def nobody_gets_it_twice(self, world: World) -> Iterable[str]:
+        """No user has ever received the same publication twice."""
+        for name, life in _lives(world).items():
+            if life.received and max(life.received.values()) > 1:
+                yield f"{name} received a publication twice"
+
+    @always
+    def one_connection_each(self, world: World) -> Iterable[str]:
+        """No two brokers are connected to the same user."""
+        connected: dict[str, str] = {}
+        for broker, state in _serving(world).items():
+            for user, resident in state.residents.items():
+                if resident.connected and connected.setdefault(user, broker) != broker:
+                    yield f"{user} is connected to {connected[user]} and {broker}"
+
+    @sometimes
+    def a_user_moves(self, world: World) -> bool:
+        """A user has been handed over."""
+        return any(life.moves for life in _lives(world).values())
+
+    @sometimes
+    def a_publication_is_late(self, world: World) -> bool:
+        """A publication has come to a broker after its subscriber had gone, and was redirected."""
+        return any(state.redirected for state in _serving(world).values())
+
+    @eventually
+    def capacities_are_kept(self, world: World) -> Iterable[str]:
+        """No broker has more than its capacity, unless users changed their minds and nobody could take one of them."""
         if not self.settings.live:
             over = loads(self.drawn.beginning, self.assignment) > self.drawn.instance.capacity * (1 + 1e-6)
-            return [f"{self.brokers[place]} has more than its capacity" for place in np.flatnonzero(over)]
-        lives = {name: using.durable for name, using in world.protocols(Using).items()}
-        serving = {name: found.durable for name, found in world.protocols(Serving).items()}
-        found = [*_wrong_homes(lives, serving), *self._overloads(world), *_wrong_deliveries(lives)]
-        found += [f"{name} still redirects for {user}" for name, s in serving.items() for user in s.departed]
-        return found
-
-    def _overloads(self, world: World) -> Iterator[str]:
-        """A broker may have too much when users have changed their minds; not if anybody could take one of them."""
+            yield from (f"{self.brokers[place]} has more than its capacity" for place in np.flatnonzero(over))
+            return
         instance, assignment, names = self._now(world)
         load, most = loads(instance, assignment), instance.capacity * (1 + 1e-6)
         willing = world.protocols(Using)
@@ -193,6 +263,14 @@ class OverlaySystem(System):
                     continue
                 yield f"{self.brokers[broker]} has more than its capacity, and {names[user]} could move"
                 break
+
+
+def _lives(world: World) -> dict[str, Life]:
+    return {name: using.durable for name, using in world.protocols(Using).items()}
+
+
+def _serving(world: World) -> dict[str, Any]:
+    return {name: found.durable for name, found in world.protocols(Serving).items()}
 
 
 def _total(instance: Instance, assignment: Places, trees: SpanningTrees) -> float:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from agents.broker import metering_broker, storage_broker
+from agents.cases.planning import planning_case
 from agents.client import browsing_client, client
+from agents.coverage import wrong_tables
 from agents.manager import manager
 from agents.planning_settings import Change, PlanningSettings
-from agents.planning_view import Installed, Period, results_of, violations_of
+from agents.planning_view import Installed, Period, incomplete, misplaced, orphaned, results_of, unserved
 from agents.store import planned_store
 from protocols.storage.assignment import Plan, Planner
 from protocols.storage.browsing import Phase
-from protocols.storage.manager import Names
+from protocols.storage.manager import Managing, Names
 from protocols.storage.planning import Floats, Unsatisfiable, hop_distances
 from protocols.storage.store import Order
 from protocols.storage.workload import zipf_demand
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
+from runtime.properties import always, eventually, sometimes
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
+from runtime.testing.cases import Case, Draw
 
 MANAGER = "manager"
 
@@ -40,6 +44,12 @@ class PlanningSystem(System):
         "assignment": ("store", "topics"),
         "moved": ("move",),
     }
+    only_with: ClassVar = {
+        "Asking.ask(RequestNow)": (),  # publishers ask for nothing
+        "Asking.answered(Response)": (),
+        "Managing.ordered(Order)": (),  # nobody tells the manager to fail
+    }
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "crash")
 
     def __init__(
         self, settings: PlanningSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
@@ -256,5 +266,41 @@ class PlanningSystem(System):
     def results(self, world: World) -> dict[str, Any]:
         return results_of(self.installed, world, self.settings.optimum)
 
-    def violations(self, world: World) -> list[str]:
-        return violations_of(self.installed, world)
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return planning_case(draw)
+
+    @eventually
+    def tables_are_right(self, world: World) -> Iterable[str]:
+        """Every broker's routes are those that breadth-first search over the living gives."""
+        return wrong_tables(world)
+
+    @eventually
+    def requests_are_answered(self, world: World) -> Iterable[str]:
+        """Every request is answered, by a store that held the topic, if anybody does."""
+        return unserved(self.installed, world)
+
+    @eventually
+    def stores_follow_the_plan(self, world: World) -> Iterable[str]:
+        """Stores hold what the last plan says, with all that was published on it."""
+        return misplaced(self.installed, world)
+
+    @always
+    def every_topic_has_a_holder(self, world: World) -> Iterable[str]:
+        """However topics move, each is served by some store, unless stores are down."""
+        return orphaned(self.installed, world)
+
+    @always
+    def who_serves_has_everything(self, world: World) -> Iterable[str]:
+        """A store serves a topic only with all that was published before anybody asked."""
+        return incomplete(self.installed, world)
+
+    @sometimes
+    def a_topic_moves(self, world: World) -> bool:
+        """A store acquires a topic that others hold."""
+        return world.events.count("acquired") > 0
+
+    @sometimes
+    def a_plan_is_made_again(self, world: World) -> bool:
+        """The manager finds a better plan."""
+        return any(managing.durable.plan for managing in world.protocols(Managing).values())

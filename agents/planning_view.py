@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from scipy import stats
 
-from agents.coverage import wrong_tables
 from protocols.storage.assignment import Plan, Planner, traffic
 from protocols.storage.assignment_optimum import best_assignment
 from protocols.storage.browsing import Browsing, Hops
@@ -140,15 +139,7 @@ def _gap(installed: Installed) -> dict[str, Any]:
 # What should hold
 
 
-def violations_of(installed: Installed, world: World) -> list[str]:
-    return [
-        *wrong_tables(world),
-        *_unserved(installed, world),
-        *_misplaced(installed, world),
-    ]
-
-
-def _unserved(installed: Installed, world: World) -> Iterator[str]:
+def unserved(installed: Installed, world: World) -> Iterator[str]:
     """Every request is answered by a store that held the topic, if anybody does.
 
     In full, too, unless it was faster than a publication: that is a result (`requests_incomplete`).
@@ -177,7 +168,7 @@ def _forgotten(world: World, managing: Managing) -> Iterator[str]:
             yield f"the manager still waits for {name}, which holds all that it is to hold"
 
 
-def _misplaced(installed: Installed, world: World) -> Iterator[str]:
+def misplaced(installed: Installed, world: World) -> Iterator[str]:
     """Stores hold what the last plan says, with all that was published.
 
     What is published while stores are down may be nowhere: then only what was published before counts.
@@ -204,3 +195,30 @@ def _misplaced(installed: Installed, world: World) -> Iterator[str]:
             kept = len(store.durable.stored.get(topic, {}))
             if kept < least:
                 yield f"{name} has {kept} of {least} publications on {topic}"
+
+
+def orphaned(installed: Installed, world: World) -> Iterator[str]:
+    """Topics that nobody serves, though all stores are up and have caught up."""
+    stores = world.protocols(Following)
+    everybody = stores.keys() == installed.stores.keys()
+    if world.now < installed.periods[0].begin or not everybody or any(_away(store) for store in stores.values()):
+        return
+    served = {topic for store in stores.values() for topic in store.durable.topics}
+    for topic in installed.names.topics:
+        if topic not in served:
+            yield f"no store serves {topic}"
+
+
+def _away(store: Following) -> bool:
+    return store.failed or bool(store.durable.returning)
+
+
+def incomplete(installed: Installed, world: World) -> Iterator[str]:
+    """Stores that serve a topic without what was published on it before anybody asked."""
+    if world.now < installed.periods[0].begin:
+        return
+    for name, store in world.protocols(Following).items():
+        for topic in store.durable.topics:
+            kept = len(store.durable.stored.get(topic, ()))
+            if not store.failed and kept < installed.publications:
+                yield f"{name} serves {topic} with {kept} of {installed.publications} publications"

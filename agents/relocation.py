@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import networkx
-from pydantic import Field
 
 from agents.broker import relocation_broker
+from agents.cases.relocation import relocation_case
 from agents.client import publisher, subscriber
-from agents.coverage import Condition, Seconds
-from agents.routed import wrong_deliveries, wrong_tables
-from agents.stocks import Part, Stocks, draw
+from agents.relocation_settings import Attributes, RelocationSettings
+from agents.routed import incomplete, out_of_order, two_homes, unfinished, wrong_deliveries, wrong_tables
+from agents.stocks import Part, draw
 from protocols.relocation.clients import Program, Publishing, Subscribing, Wish
 from protocols.relocation.grape import GrapeSettings
 from protocols.relocation.pop import PopSettings
@@ -22,80 +22,9 @@ from protocols.routing.filters import Content, Filter, matches
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
-from runtime.settings import Settings, Several
+from runtime.properties import always, eventually, sometimes
 from runtime.system import MakeLayer, System, World
-
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
-Attributes = dict[str, str | int | float | bool]
-
-
-class Publisher(Settings):
-    """A publisher of these contents, in turn."""
-
-    broker: str = Field(examples=["n1"])
-    where: Several[Condition] = ()
-    contents: Annotated[Several[Attributes], Field(min_length=1)]
-    count: Annotated[int, Field(ge=0)]
-    every: Positive = 1.0
-    start: Seconds = 10.0
-    leaves: bool = False
-
-
-class Subscriber(Settings):
-    """One subscriber, or several alike."""
-
-    broker: str = Field(examples=["n1"])
-    where: Several[Condition] = ()
-    since: Seconds = 0.0
-    until: Positive | None = None
-    number: Count = 1
-
-
-class Move(Settings):
-    """An operator's order."""
-
-    at: Seconds
-    publisher: str
-    to: str
-
-
-class PopTable(Settings):
-    traced_per_window: Count | None = None
-    """Half of the threshold if left out, as in the paper."""
-
-    window: Positive = PopSettings.window_s
-    newest: Annotated[float, Field(gt=0, le=1)] = PopSettings.newest
-
-
-class GrapeTable(Settings):
-    priority: Literal["load", "delay"] = "load"
-    weight: Annotated[float, Field(ge=0, le=100)] = GrapeSettings.weight
-
-
-class Matching(Settings):
-    """How long a broker needs for a message."""
-
-    base: Seconds = 0.0
-    per_subscription: Seconds = 0.0
-
-
-class RelocationSettings(Settings):
-    """The scenario's [relocation]."""
-
-    algorithm: Literal["none", "pop", "grape"] = "none"
-    threshold: Count = PopSettings.threshold
-    routing: Literal["advertisements", "flooding"] = "advertisements"
-    covering: bool = False
-    publishers: dict[str, Publisher] = Field(default_factory=dict)
-    subscribers: dict[str, Subscriber] = Field(default_factory=dict)
-    stocks: Stocks | None = None
-    moves: Several[Move] = ()
-    pop: PopTable = PopTable()
-    grape: GrapeTable = GrapeTable()
-    follow_after: Count | None = None
-    matching: Matching = Matching()
-    steady_from: Seconds = 0.0
+from runtime.testing.cases import Case, Draw
 
 
 class RelocationSystem(System):
@@ -107,6 +36,8 @@ class RelocationSystem(System):
     headings: ClassVar = {
         "publishers": ("publisher",),
     }
+
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "partition")
 
     def __init__(
         self, settings: RelocationSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
@@ -162,10 +93,54 @@ class RelocationSystem(System):
 
     # What is seen from outside
 
-    def violations(self, world: World) -> list[str]:
-        """Tables as if every publisher had started where it is now; nothing lost, nothing twice, in order."""
-        flooding = self.settings.routing == "flooding"
-        return wrong_tables(world, self.settings.covering, flooding) + wrong_deliveries(world)
+    @eventually
+    def tables_as_if_started_here(self, world: World) -> Iterable[str]:
+        """Routing tables are those of a network in which every publisher had started where it is now."""
+        return wrong_tables(world, self.settings.covering, self.settings.routing == "flooding")
+
+    @eventually
+    def nothing_lost_or_doubled(self, world: World) -> Iterable[str]:
+        """Every subscriber has each publication that it wants once, in order, and no other."""
+        return wrong_deliveries(world)
+
+    @eventually
+    def nothing_missed_from_the_start(self, world: World) -> Iterable[str]:
+        """Who subscribed at the start has all that publishers who begin in the steady state have published."""
+        return incomplete(world, self.settings.steady_from)
+
+    @eventually
+    def everything_published(self, world: World) -> Iterable[str]:
+        """No publisher is still paused, and none has anything left to publish."""
+        return unfinished(world)
+
+    @always
+    def newer_than_before(self, world: World) -> Iterable[str]:
+        """What a subscriber has got last from a publisher is newer than what it got before."""
+        return out_of_order(world)
+
+    @always
+    def one_home_each(self, world: World) -> Iterable[str]:
+        """No two brokers take the same publisher for theirs."""
+        return two_homes(world)
+
+    @sometimes
+    def a_publisher_moves(self, world: World) -> bool:
+        """A publisher has moved to another broker."""
+        return any(sent.migrations for sent in world.protocols(Publishing).values())
+
+    @sometimes
+    def a_publication_waits(self, world: World) -> bool:
+        """Something is published while its publisher is on the move."""
+        return any(sent.buffer for sent in world.protocols(Publishing).values())
+
+    @sometimes
+    def a_subscriber_follows(self, world: World) -> bool:
+        """A subscriber has moved towards its publications."""
+        return any(reading.moves for reading in world.protocols(Subscribing).values())
+
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return relocation_case(draw)
 
     def results(self, world: World) -> dict[str, Any]:
         publishers = world.protocols(Publishing)

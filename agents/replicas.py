@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field
-
-from agents.replica_gap import How, check_size, gap_percent, least_traffic
+from agents.cases.replicas import holistic_case, myopic_case
+from agents.replica_gap import check_size, gap_percent, least_traffic
 from agents.replica_load import objectives, peak_load, unbalanced
 from agents.replica_observer import Replaced, Traffic, beneficial, history, sequential
-from agents.replica_problem import Positive, Problem, ProblemSettings
+from agents.replica_problem import Problem
+from agents.replica_settings import ReplicasSettings
 from agents.replica_store import Turns, replica_store
 from protocols.storage.replicas.decision import ROOM, Amounts, Policy
 from protocols.storage.replicas.knowledge import Knowledge
@@ -20,27 +21,11 @@ from protocols.storage.replicas.writer import Writer
 from protocols.storage.replicas.writing import Writing
 from runtime.agent import Agent
 from runtime.errors import ScenarioError
+from runtime.events import EventLog
 from runtime.network import Network
+from runtime.properties import always, eventually, sometimes
 from runtime.system import MakeLayer, System, World
-
-Count = Annotated[int, Field(ge=1)]
-
-
-class ReplicasSettings(ProblemSettings):
-    """The scenario's [storage]."""
-
-    writers: Annotated[int, Field(ge=0)] = 1
-    period: Positive = 10.0
-    clock: Literal["random", "regular"] = "random"
-    patience: Positive | Literal["never"] | None = None
-    thinking: dict[str, Positive] = Field(default_factory=dict)
-    search: Literal["paper", "knapsack"] = "paper"
-    replacement_cost: Annotated[float, Field(ge=0)] = 0.0
-    load_weight: Annotated[float, Field(ge=0)] = 0.0
-    guarded: bool | Literal["auto"] = "auto"
-    same_decision_limit: Count = 20
-    replacement_limit: Count | None = None
-    optimum: How = "none"
+from runtime.testing.cases import Case, Draw
 
 
 class ReplicasSystem(System):
@@ -49,13 +34,18 @@ class ReplicasSystem(System):
     settings: ReplicasSettings
     holistic: ClassVar[bool]
     headings: ClassVar = {"placement": ("store", "items")}
+    only_with: ClassVar = {"Closed": ()}  # a store of this kind crashes, it does not fail politely
+    tolerates: ClassVar = ("drop", "duplicate", "reorder", "delay", "partition", "crash", "death")
 
     def __init__(
         self, settings: ReplicasSettings, network: Network, seed: int, layer: MakeLayer = lambda: None
     ) -> None:
         super().__init__(settings, network, seed, layer)
         self.problem = Problem(settings, network.brokers, seed)
+        catalogue = self.problem.catalogue
+        self._sizes = dict(zip(catalogue.items, catalogue.sizes.tolist(), strict=True))
         self._seen: tuple[World, list[Replaced]] | None = None
+        self._read: tuple[EventLog | None, list[dict[str, Any]]] = None, []
         for name in settings.thinking:
             if name not in network.brokers:
                 raise ScenarioError(f"storage.thinking.{name}", f"node {name} is not in [network]")
@@ -99,7 +89,10 @@ class ReplicasSystem(System):
     # What was seen
 
     def _rows(self, world: World) -> list[dict[str, Any]]:
-        return world.events.rows("replacement")
+        events = world.events
+        if self._read[0] is not events or len(self._read[1]) != events.count("replacement"):
+            self._read = events, events.rows("replacement")
+        return self._read[1]
 
     def observe(self, world: World) -> None:
         for made in self._history(world):
@@ -159,53 +152,51 @@ class ReplicasSystem(System):
 
     # What should hold
 
-    def violations(self, world: World) -> list[str]:
-        held = _held(world)
-        return [
-            *self.dangers(world),
-            *self._ignorant(world, held),
-            *self._not_settled(world, held),
-            *self._rises(world),
-        ]
+    @always
+    def capacities_are_kept(self, world: World) -> Iterable[str]:
+        """No store holds more than fits."""
+        for name, items in _held(world).items():
+            used, most = sum(self._sizes[item] for item in items), self.problem.capacities[name]
+            if used > most + ROOM:
+                yield f"{name} holds {used:g}, its capacity is {most:g}"
 
-    def dangers(self, world: World) -> list[str]:
-        """What must never happen, however the network fares; at quiescence and before."""
-        return [*self._misplaced(_held(world)), *self._two_at_one_position(world)]
-
-    def _misplaced(self, held: dict[str, tuple[str, ...]]) -> list[str]:
-        problem = self.problem
-        sizes = dict(zip(problem.catalogue.items, problem.catalogue.sizes, strict=True))
-        found = [
-            f"{name} holds {used:g}, its capacity is {problem.capacities[name]:g}"
-            for name, items in held.items()
-            if (used := sum(sizes[item] for item in items)) > problem.capacities[name] + ROOM
-        ]
-        if len(held) == len(problem.stores):  # what a dead store holds, nobody sees
+    @always
+    def the_last_replica_stays(self, world: World) -> Iterable[str]:
+        """Of every item there is a replica somewhere, be it in a store that is down."""
+        held = _held(world) | _held(World(world.dead, world.network))
+        if len(held) == len(self.problem.stores):  # what a dead store holds, not every observer sees
             there = {item for items in held.values() for item in items}
-            found += [f"the last replica of {item} has left" for item in sizes if item not in there]
-        return found
+            for item in self.problem.catalogue.items:
+                if item not in there:
+                    yield f"there is no replica of {item} any more"
 
-    def _two_at_one_position(self, world: World) -> list[str]:
+    @always
+    def one_writer_at_a_time(self, world: World) -> Iterable[str]:
+        """Two stores never make a change at the same position of a token."""
         if self.settings.writers == 0:
-            return []
-        found: list[str] = []
+            return
         seen: dict[tuple[Any, ...], str] = {}
         for row in self._rows(world):
             position = (row["epoch"], row["claimer"], row["token"], row["position"])
             if position in seen:
-                found.append(f"{seen[position]} and {row['node']} both made change {position}")
+                yield f"{seen[position]} and {row['node']} both made change {position}"
             seen[position] = row["node"]
-        return found
 
-    def _ignorant(self, world: World, held: dict[str, tuple[str, ...]]) -> list[str]:
-        found = []
+    @eventually
+    def everybody_knows_the_replicas(self, world: World) -> Iterable[str]:
+        """Every store knows what all the stores that it can reach hold."""
+        held = _held(world)
         for name, knowledge in world.protocols(Knowledge).items():
             for peer in knowledge.topology().members:
-                if peer in held and knowledge.holdings[peer].items != held[peer]:
-                    found.append(f"{name} thinks that {peer} holds {knowledge.holdings[peer].items}, not {held[peer]}")
-        return found
+                known = knowledge.holdings.get(peer)
+                if peer in held and (known is None or known.items != held[peer]):
+                    thought = "does not know what" if known is None else f"thinks that {known.items} is what"
+                    yield f"{name} {thought} {peer} holds: {held[peer]}"
 
-    def _not_settled(self, world: World, held: dict[str, tuple[str, ...]]) -> list[str]:
+    @eventually
+    def no_replacement_is_left(self, world: World) -> Iterable[str]:
+        """No store could still lower what it minimises, and every store knows that it is so."""
+        held = _held(world)
         writers = world.protocols(Writer)
         if any(writer.stopped for writer in writers.values()):
             return []
@@ -225,18 +216,20 @@ class ReplicasSystem(System):
             )
         return found
 
-    def _rises(self, world: World) -> list[str]:
-        """One holistic writer on a network that stays as it is never makes rise what it minimises."""
-        known = world.protocols(Knowledge).values()
-        disturbed = any(links.number > 1 for knowledge in known for links in knowledge.links.values())
-        if self.settings.writers != 1 or not self.holistic or len(self.problem.rates_since) > 1 or disturbed:
-            return []
-        what = "traffic with its load" if self.policy.load_weight else "traffic"
-        return [
-            f"the {what} rose from {before:g} to {after:g} at {time:g}"
-            for time, before, after in self._levels(world)
-            if after > before + ROOM
-        ]
+    @sometimes
+    def a_replica_is_replaced(self, world: World) -> bool:
+        """A store drops something for something else."""
+        return world.events.count("replacement") > 0
+
+    @sometimes
+    def a_new_epoch_is_claimed(self, world: World) -> bool:
+        """Somebody misses the token and claims another epoch than the first."""
+        return any(knowledge.durable.epoch[0] > 1 for knowledge in world.protocols(Knowledge).values())
+
+    @sometimes
+    def an_old_token_is_fenced(self, world: World) -> bool:
+        """A store loses the token that it holds, because a new epoch has begun."""
+        return world.events.count("fenced") > 0
 
     def _levels(self, world: World) -> list[tuple[float, float, float]]:
         """When each replacement was made, and what is to be minimised before and after it."""
@@ -250,11 +243,33 @@ class HolisticSystem(ReplicasSystem):
 
     holistic = True
 
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return holistic_case(draw)
+
+    @eventually
+    def traffic_never_rose(self, world: World) -> Iterable[str]:
+        """One writer on a network that stays as it is never makes rise what it minimises."""
+        known = world.protocols(Knowledge).values()
+        disturbed = any(links.number > 1 for knowledge in known for links in knowledge.links.values())
+        if self.settings.writers != 1 or len(self.problem.rates_since) > 1 or disturbed:
+            return []
+        what = "traffic with its load" if self.policy.load_weight else "traffic"
+        return [
+            f"the {what} rose from {before:g} to {after:g} at {time:g}"
+            for time, before, after in self._levels(world)
+            if after > before + ROOM
+        ]
+
 
 class MyopicSystem(ReplicasSystem):
     """Stores that minimise the traffic of their own clients, by messages"""
 
     holistic = False
+
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        return myopic_case(draw)
 
 
 def _held(world: World) -> dict[str, tuple[str, ...]]:

@@ -145,6 +145,48 @@ def _due(sent: Publishing, wanted: tuple[Filter, ...]) -> list[int]:
     return [number for number, content in numbered if any(matches(conditions, content) for conditions in wanted)]
 
 
+def incomplete(world: World, since_s: float) -> Iterator[str]:
+    """What somebody who subscribed from the beginning to the end has missed of those who began after this time."""
+    for name, reading in world.protocols(Subscribing).items():
+        if any(wish.since_s or wish.until_s is not None for wish in reading.wishes):
+            continue
+        wanted = tuple(wish.conditions for wish in reading.wishes)
+        for publisher, sent in world.protocols(Publishing).items():
+            if 0 < since_s <= sent.program.start_s:
+                due = _due(sent, wanted)
+                seen = reading.received[publisher].numbers if publisher in reading.received else []
+                if missed := [number for number in due if number not in seen]:
+                    yield f"{name} does not have number {missed[0]} of {publisher}"
+
+
+def unfinished(world: World) -> Iterator[str]:
+    """Publishers that are paused, or have not published everything, or not gone where they were ordered to go."""
+    for name, sent in world.protocols(Publishing).items():
+        if sent.paused_at is not None:
+            yield f"{name} is paused since {sent.paused_at:g}"
+        if sent.numbered != sent.program.count or sent.buffer:
+            yield f"{name} has published {sent.numbered} of {sent.program.count}, {len(sent.buffer)} of them to itself"
+        if sent.ordered:
+            yield f"{name} was to go to {sent.ordered[0][0]}"
+
+
+def out_of_order(world: World) -> Iterator[str]:
+    """Looks at the newest only, for it is called after every event."""
+    for name, reading in world.protocols(Subscribing).items():
+        for publisher, received in reading.received.items():
+            newest = received.numbers[-2:]
+            if len(newest) == 2 and newest[0] >= newest[1]:
+                yield f"{name} has number {newest[1]} of {publisher} after number {newest[0]}"
+
+
+def two_homes(world: World) -> Iterator[str]:
+    homes: dict[str, str] = {}
+    for broker, routing in world.protocols(ContentRouting).items():
+        for publisher, entry in routing.advertisements.items():
+            if entry.hop == publisher and homes.setdefault(publisher, broker) != broker:
+                yield f"{homes[publisher]} and {broker} both take {publisher} for theirs"
+
+
 def _problem(seen: list[int], due: list[int], early: bool, ends: bool) -> str | None:
     if len(set(seen)) < len(seen):
         return f"a publication twice: {_first(n for place, n in enumerate(seen) if n in seen[:place])}"

@@ -5,7 +5,8 @@ until it is acknowledged. A crash ends a life: the next life's first word ends t
 empty ones, and the protocols above hear that the neighbour went down and came up. A neighbour that leaves
 several attempts unanswered is reported down as well, but as long as it lives nothing meant for it is given up:
 it is reported up when it answers, and the stream goes on where it was. Only the answer to a question asked since
-counts: what the neighbour said before may still be on its way when it is long dead.
+counts: what the neighbour said before may still be on its way when it is long dead. Until then what comes from it is
+kept and nobody above hears of it.
 
 Our own: the papers have no such layer (reading of design, "Channel").
 """
@@ -189,6 +190,7 @@ class Channel(Layer):
             if not stream.up:
                 self._rise(node, sender, stream)
                 self._send_waiting(node, sender, stream)
+                self._deliver(node, sender, stream)
         if hello.asks or hello.yours != self.durable.life:
             node.send(sender, Hello(self.durable.life, stream.their_life, 0, hello.asks))
         self._wait(node, sender, stream)
@@ -205,12 +207,16 @@ class Channel(Layer):
         self._meet(node, sender, stream, data.mine)
         if data.number >= stream.expected:
             stream.early[data.number] = data.payload
+        if stream.up:
+            self._deliver(node, sender, stream)
+        self._wait(node, sender, stream)
+
+    def _deliver(self, node: Node, peer: str, stream: Stream) -> None:
         while stream.expected in stream.early:
             payload = stream.early.pop(stream.expected)
             stream.expected += 1
-            self.above.deliver(node, sender, payload)
-        node.send(sender, Ack(self.durable.life, stream.their_life, stream.expected))
-        self._wait(node, sender, stream)
+            self.above.deliver(node, peer, payload)
+        node.send(peer, Ack(self.durable.life, stream.their_life, stream.expected))
 
     @on(Ack)
     def acknowledged(self, node: Node, sender: str, ack: Ack) -> None:

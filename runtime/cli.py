@@ -1,4 +1,4 @@
-"""The command line: brokerlab run, brokerlab sweep, brokerlab list."""
+"""The command line: brokerlab run, replay, trace, sweep, list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
+from runtime.completion import scenarios
 from runtime.determinism import Difference, differs
 from runtime.errors import OutputError, ReplayError, ScenarioError
 from runtime.interrupt import interruptible
 from runtime.progress import Progress, Seen
-from runtime.replay import replay
 from runtime.run import Outcome, simulate
 from runtime.rundir import as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
@@ -27,7 +27,15 @@ from runtime.system import load_attribute, shipped
 FINE, FAILED, BAD_INPUT, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-ELSEWHERE = {"sweep": "sweeps.command:sweep"}
+ELSEWHERE = {
+    "check": "runtime.check_command:check_protocol",
+    "completion": "runtime.completion:completion",
+    "demo": "sweeps.demo:demo",
+    "doctor": "runtime.doctor:doctor",
+    "replay": "runtime.replay_command:replay_kept",
+    "sweep": "sweeps.command:sweep",
+    "trace": "runtime.spacetime.command:trace",
+}
 """Verbs that are loaded when they are asked for: what they stand on takes a second to import."""
 
 
@@ -80,6 +88,8 @@ def main() -> None:
     brokerlab run my.toml --out runs/first   run your own, and keep what it shows
     brokerlab run coverage --on ray          the same as Ray actors
     brokerlab replay runs/first              run it again as it was recorded (with --trace)
+    brokerlab check coverage                 properties under any schedule and faults; violations made small
+    brokerlab trace runs/first               draw it as a space-time diagram (with --trace)
     brokerlab sweep coverage --quick         many runs, aggregated, drawn and judged
 
     Exit codes: 0 fine, 1 the run failed or a property is violated, 2 bad input, 3 undecided (a limit was
@@ -129,7 +139,7 @@ class Wish:
 
 
 @main.command()
-@click.argument("name", metavar="SCENARIO")
+@click.argument("name", metavar="SCENARIO", shell_complete=scenarios)
 @click.option("--seed", type=int, help="Another seed than the scenario's: other delays, draws and faults.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key; can be repeated.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Keep the run in this folder.")
@@ -262,38 +272,21 @@ def _say_how_to_repeat(wish: Wish, scenario: Scenario) -> None:
     click.echo(f"to repeat it: {wish.command(scenario)}{check}", err=True)
 
 
-@main.command("replay")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
-def again(folder: Path, json: bool) -> int:
-    """Run what DIR keeps once more on the simulator, every event as it was recorded.
-
-    DIR is from `brokerlab run ... --out DIR --trace`, or from a free run on Ray, which is always recorded. The
-    exit code is 0 if the fingerprint is the same as then.
-    """
-    outcome, then = replay(folder)
-    now = outcome.summary()
-    same = now["fingerprint"] == then["fingerprint"]
-    if json:
-        say(as_json(now | {"fingerprint_then": then["fingerprint"], "same": same}))
-    else:
-        show(outcome, f"see {folder / 'summary.json'}")
-        say("the same run: its fingerprint is the one of then\n" if same else "")
-    if not same:
-        complain(f"not the same run: the fingerprint was {then['fingerprint']} and is now {now['fingerprint']}")
-    return FINE if same else FAILED
-
-
 @main.command("list")
 @click.option("--json", "json", is_flag=True, help="Print one JSON object and nothing else.")
 def catalogue(json: bool) -> int:
-    """Show the protocols, scenarios and sweeps that come with brokerlab, one line each."""
+    """Show the protocols, scenarios, sweeps and properties that come with brokerlab, one line each."""
     found = {
         "protocols": [{"name": name, "about": _first_line(system.__doc__)} for name, system in shipped().items()],
         "scenarios": [{"name": name, "about": _first_comment(path)} for name, path in shipped_scenarios().items()],
         "sweeps": [
             {"name": name, "about": load_attribute(place).title}
             for name, place in load_attribute("sweeps:SHIPPED").items()
+        ],
+        "properties": [
+            {"name": f"{name}: {found.name}", "about": f"{found.kind}: {found.about}"}
+            for name, system in shipped().items()
+            for found in system.properties()
         ],
     }
     if json:

@@ -48,8 +48,17 @@ class EventLog:
             for name, values in columns.items():
                 mine[name].extend(values)
 
+    def since(self, event: str, place: int) -> list[dict[str, Any]]:
+        """The rows of this event from this one on, as they were logged."""
+        columns = self._columns.get(event, {})
+        values = zip(*(column[place:] for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in values]
+
     def counts(self) -> dict[str, int]:
         return {event: len(columns["time"]) for event, columns in sorted(self._columns.items())}
+
+    def count(self, event: str) -> int:
+        return len(self._columns[event]["time"]) if event in self._columns else 0
 
     def rows(self, event: str) -> list[dict[str, Any]]:
         """What was logged of this event, in the table's order; empty if it never happened."""

@@ -2,7 +2,7 @@
 
 [[faults]]
 kind = "drop"              # drop, duplicate, reorder, delay: each message with a probability
-probability = 0.1
+probability = 0.1          # or: nth = [3, 5], exactly these messages of each link
 links = [["n1", "n2"]]     # all overlay links if left out
 since = 5.0
 until = 50.0
@@ -27,7 +27,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -56,7 +56,16 @@ class Timed(Settings):
 
 
 class Chance(Timed):
+    """Strikes messages by chance, or exactly those of each link that `nth` names, counted from 1 as they were sent."""
+
     probability: Annotated[float, Field(ge=0, le=1)] = 1.0
+    nth: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _by_chance_or_by_number(self) -> Chance:
+        if self.nth is not None and "probability" in self.model_fields_set:
+            raise ValueError("write either probability = ... or nth = [...]: which messages of each link, from 1")
+        return self
 
 
 class Drop(Chance):
@@ -113,13 +122,23 @@ Fault = Annotated[Drop | Duplicate | Reorder | ExtraDelay | Partition | Crash, F
 
 @dataclass(frozen=True)
 class Rule:
-    """Each message that leaves on the link while the rule holds is struck with this probability."""
+    """Each message that leaves on the link while the rule holds is struck with this probability, or by its number."""
 
     kind: str
     probability: float
     since: float
     until: float
     by: Distribution | None = None
+    nth: frozenset[int] | None = None
+
+
+class Strike(NamedTuple):
+    """Which message of which link a rule struck, and by how much it was delayed."""
+
+    kind: str
+    link: Edge
+    number: int
+    by: float
 
 
 @dataclass
@@ -130,6 +149,9 @@ class LinkFaults:
     cuts: list[tuple[float, float]]
     rng: random.Random
     fired: Counter[str]
+    sent: int = 0
+    strikes: list[Strike] | None = None
+    ends: Edge = ("", "")
 
     def cut(self, time: float) -> bool:
         """Is the link cut at this time? Then the message that leaves or arrives now is lost."""
@@ -142,20 +164,36 @@ class LinkFaults:
         """What becomes of a message: (extra delay, may overtake) of each copy that arrives."""
         extra, overtakes, again = 0.0, False, False
         for rule in self.rules:
-            if not rule.since <= depart < rule.until or self.rng.random() >= rule.probability:
+            if not rule.since <= depart < rule.until or not self._strikes(rule):
                 continue
             self.fired[rule.kind] += 1
+            by = 0.0 if rule.by is None else rule.by.value(self.rng.random())
+            if self.strikes is not None:
+                self.strikes.append(Strike(rule.kind, self.ends, self.sent, by))
             if rule.kind == "drop":
                 return []
             if rule.kind == "duplicate":
                 again = True
             if rule.by is not None:
-                extra += rule.by.value(self.rng.random())
+                extra += by
                 overtakes = overtakes or rule.kind == "reorder"
         if not again:
             return [(extra, overtakes)]
         later = self.rng.random() * (arrival - depart)
         return [(extra, overtakes), (extra + later, overtakes)]
+
+    def _strikes(self, rule: Rule) -> bool:
+        if rule.nth is not None:
+            return self.sent in rule.nth
+        return self.rng.random() < rule.probability
+
+    def memory(self) -> tuple[Any, int]:
+        """What the dice and the count must not forget when the link goes on in another process."""
+        return self.rng.getstate(), self.sent
+
+    def recall(self, memory: tuple[Any, int]) -> None:
+        dice, self.sent = memory
+        self.rng.setstate(dice)
 
 
 @dataclass
@@ -167,6 +205,8 @@ class FaultPlan:
     cuts: dict[Edge, list[tuple[float, float]]] = field(default_factory=dict)
     crashes: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     fired: Counter[str] = field(default_factory=Counter)
+    strikes: list[Strike] | None = None
+    """Each strike of a rule, if somebody wants to know."""
 
     def on_link(self, source: str, target: str) -> LinkFaults | None:
         if not self.rules and not self.cuts:
@@ -176,7 +216,8 @@ class FaultPlan:
         cuts = self.cuts.get(edge, [])
         if not rules and not cuts:
             return None
-        return LinkFaults(rules, cuts, stream(self.seed, "faults", source, target), self.fired)
+        dice = stream(self.seed, "faults", source, target)
+        return LinkFaults(rules, cuts, dice, self.fired, strikes=self.strikes, ends=edge)
 
     def cut_at(self, time: float) -> frozenset[Edge]:
         """The links that carry nothing at this time, in one direction at least."""
@@ -206,7 +247,8 @@ def plan_faults(faults: Sequence[Fault], network: Network, seed: int) -> FaultPl
         else:
             edges = None if fault.links is None else frozenset(_directed(fault, network, where))
             by = fault.by if isinstance(fault, Reorder | ExtraDelay) else None
-            plan.rules.append((edges, Rule(fault.kind, fault.probability, fault.since, fault.until, by)))
+            nth = None if fault.nth is None else frozenset(fault.nth)
+            plan.rules.append((edges, Rule(fault.kind, fault.probability, fault.since, fault.until, by, nth)))
     return plan
 
 

@@ -34,11 +34,13 @@ class Kit:
     data: dict[str, Any]
     files: dict[str, bytes]
     shares: int
+    watch: str | None = None
+    """The event whose rows are told as the run goes on."""
 
     @classmethod
-    def of(cls, scenario: Scenario, shares: int) -> Kit:
+    def of(cls, scenario: Scenario, shares: int, watch: str | None = None) -> Kit:
         files = {path.name: path.read_bytes() for path in named_files(scenario.data, scenario.folder)}
-        return cls(scenario.name, scenario.data, files, shares)
+        return cls(scenario.name, scenario.data, files, shares, watch)
 
     def unpack(self) -> Scenario:
         with tempfile.TemporaryDirectory(prefix="brokerlab-") as folder:
@@ -63,6 +65,8 @@ class Host:
         owner = {name: place for place, share in enumerate(shares) for name in share}
         system, plan = self.scenario.system, self.scenario.plan
         self.share = Share(system.network, system.agent, self.scenario.seed, plan, owner, number)
+        self.watch = kit.watch
+        self.told = 0
         self.recorder: Recorder | None = None
         self.origin = 0.0
         self.scale = 1.0
@@ -78,13 +82,19 @@ class Host:
         return self.share.begin()
 
     def step(self, first: int, last: int, batches: Sequence[bytes], until: float, max_events: float) -> Step:
-        return self.share.step(first, last, batches, until, max_events)
+        step = self.share.step(first, last, batches, until, max_events)
+        if self.watch is None:
+            return step
+        news = tuple(self.share.events.since(self.watch, self.told))
+        self.told += len(news)
+        return replace(step, news=news)
 
     def snapshot(self) -> bytes:
         return pickled(self.share.state())
 
     def restore(self, snapshot: bytes) -> None:
         self.share.restore(unpickled(snapshot))
+        self.told = 0 if self.watch is None else self.share.events.counts().get(self.watch, 0)
 
     def tally(self) -> Tally:
         return self.share.tally()

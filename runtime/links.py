@@ -80,15 +80,15 @@ class Link:
         special = self.special
         if special is None:
             return self.state, self.last
-        dice = None if special.faults is None else special.faults.rng.getstate()
-        return self.state, self.last, special.free_at, special.waited_s, dice
+        faults = None if special.faults is None else special.faults.memory()
+        return self.state, self.last, special.free_at, special.waited_s, faults
 
     def recall(self, memory: tuple[Any, ...]) -> None:
         self.state, self.last, *rest = memory
         if self.special is not None:
-            self.special.free_at, self.special.waited_s, dice = rest
+            self.special.free_at, self.special.waited_s, faults = rest
             if self.special.faults is not None:
-                self.special.faults.rng.setstate(dice)
+                self.special.faults.recall(faults)
 
     def arrivals(self, special: Special, now: float, size: int, count: int) -> list[tuple[int, float]]:
         """When this message arrives: (number, time) of each copy, none if it is lost."""
@@ -109,6 +109,7 @@ class Link:
             arrival = depart + special.delay.value(state * UNIT)
         if special.faults is None:
             return [(count, self._in_order(arrival))]
+        special.faults.sent += 1
         return [] if special.faults.cut(depart) else self._copies(special.faults, depart, arrival, count)
 
     def _copies(self, faults: LinkFaults, depart: float, arrival: float, count: int) -> list[tuple[int, float]]:

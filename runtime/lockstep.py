@@ -28,7 +28,7 @@ from runtime.errors import BrokerlabError, ClusterError
 from runtime.hosts import Kit
 from runtime.progress import Seen
 from runtime.scenario import Scenario
-from runtime.share import Step
+from runtime.share import Row, Step
 
 DEATHS = (RayActorError, NodeDiedError, ObjectLostError, OutOfMemoryError, WorkerCrashedError)
 SNAPSHOT_EVERY_S = 10.0
@@ -58,9 +58,11 @@ class LockStep(Ensemble):
         count: int,
         report: Callable[[str], None] = lambda line: None,
         progress: Callable[[Seen], None] = lambda seen: None,
+        watch: str | None = None,
     ) -> None:
         self.scenario = scenario
-        self.kit = Kit.of(scenario, count)
+        self.kit = Kit.of(scenario, count, watch)
+        self._news: list[Row] = []
         self.report = report
         self.progress = progress
         self.snapshot_every_s = SNAPSHOT_EVERY_S
@@ -98,12 +100,14 @@ class LockStep(Ensemble):
 
     def seen(self) -> Seen:
         steps = self._steps()
+        news, self._news = tuple(self._news), []
         return Seen(
             max(step.now for step in steps),
             sum(step.handled for step in steps),
             sum(step.messages for step in steps),
             sum(step.pending for step in steps),
             len(self.seats),
+            news,
         )
 
     def _next_window(self) -> int | None:
@@ -120,6 +124,7 @@ class LockStep(Ensemble):
             seat.step = self._answer(seat, answer)
             stepped.append(seat.step)
         for step in stepped:
+            self._news += step.news
             for other, batch in step.batches.items():
                 self.seats[other].inbox.append(batch)
         self._earliest = min((step.earliest for step in stepped if step.earliest is not None), default=None)

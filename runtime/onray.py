@@ -30,8 +30,12 @@ def run_on_ray(
     options: RayOptions = RayOptions(),
     progress: Callable[[Seen], None] = lambda seen: None,
     report: Callable[[str], None] = lambda line: None,
+    watch: str | None = None,
 ) -> Outcome:
-    """Run a scenario as Ray actors. Ctrl-C ends the run; what it showed until then is kept."""
+    """Run a scenario as Ray actors. Ctrl-C ends the run; what it showed until then is kept.
+
+    In lock-step, the rows of the event `watch` reach `progress` as they are logged.
+    """
     started = time.perf_counter()
     scenario.plan.fired.clear()
     with cluster(options.address):
@@ -39,7 +43,7 @@ def run_on_ray(
         report(_how_packed(scenario, count))
         hosts: LockStep | FreeRun
         if options.clock == "lockstep":
-            hosts = LockStep(scenario, count, report, progress)
+            hosts = LockStep(scenario, count, report, progress, watch)
         else:
             hosts = FreeRun(scenario, count, options.time_scale, report, progress)
         quiescent = interrupted = False

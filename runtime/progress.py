@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.status import Status
@@ -26,6 +26,8 @@ class Seen:
     messages: int
     pending: int
     actors: int | None = None
+    news: tuple[dict[str, Any], ...] = ()
+    """What was logged since the last time of the event that is watched."""
 
 
 class Progress:
@@ -54,9 +56,16 @@ class Progress:
     def __call__(self, run: Simulator | Seen) -> None:
         """Whoever runs calls this after every window."""
         now = monotonic()
-        if now < self._next:
-            return
-        words = self._words(run if isinstance(run, Seen) else _seen(run), now)
+        if now >= self._next:
+            self._tell(self._words(run if isinstance(run, Seen) else _seen(run), now), now)
+
+    def tell(self, words: str) -> None:
+        """Say this instead of what was said before, if it is time to say something."""
+        now = monotonic()
+        if now >= self._next:
+            self._tell(words, now)
+
+    def _tell(self, words: str, now: float) -> None:
         if not self._console.is_terminal:
             self._console.print(words)
             self._next = now + PLAIN_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ from runtime.scenario import load
 from runtime.simulator import Simulator
 from runtime.trace import Trace
 
+Prepare = Callable[[Simulator], None]
 
-def replay(folder: Path) -> tuple[Outcome, dict[str, Any]]:
-    """Run what this folder keeps again, in the recorded order; gives what it shows now and the summary of then."""
+
+def replay(folder: Path, prepare: Prepare | None = None) -> tuple[Outcome, dict[str, Any]]:
+    """Run what this folder keeps again, in the recorded order; gives what it shows now and the summary of then.
+
+    `prepare` sees the simulator before anything happens.
+    """
     started = time.perf_counter()
     try:
         then: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
@@ -26,5 +32,7 @@ def replay(folder: Path) -> tuple[Outcome, dict[str, Any]]:
     recording = Trace.load(folder / "trace.msgpack").recording()
     scenario = load(str(folder / "scenario.toml"))
     sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan, recording)
+    if prepare is not None:
+        prepare(sim)
     quiescent = sim.run()
     return conclude(scenario, sim.tally(), sim.alive(), quiescent, False, started), then

@@ -154,7 +154,7 @@ def _remove_old(folder: Path) -> None:
         copies: Iterable[Path] = [folder / path.name for path in named_files(old, folder)]
     except (ScenarioError, KeyError, TypeError, AttributeError):  # someone has edited it
         copies = ()
-    names = ("README.md", "summary.json", "trace.msgpack")
+    names = ("README.md", "summary.json", "trace.msgpack", "trace.html", "trace.svg")
     for path in (*(folder / name for name in names), *copies, *(folder / "events").glob("*.parquet")):
         path.unlink(missing_ok=True)
 

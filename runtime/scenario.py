@@ -183,10 +183,19 @@ def _override(data: dict[str, Any], override: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    *tables, last = key.strip().split(".")
+    try:
+        change_key(data, key.strip(), value)
+    except ScenarioError as error:
+        raise ScenarioError(f"--set {override}", error.problem) from None
+
+
+def change_key(data: dict[str, Any], key: str, value: Any) -> None:
+    """Set `network.nodes` in the data of a scenario; tables on the way that are not there are made."""
+    *tables, last = key.split(".")
     place: Any = data
     for table in tables:
-        place = place.setdefault(table, {})
-        if not isinstance(place, dict):
-            raise ScenarioError(f"--set {override}", f"{table} is not a table")
+        inner = place.get(table, {})
+        if not isinstance(inner, dict):
+            raise ScenarioError(key, f"{table} is not a table")
+        place[table] = place = dict(inner)
     place[last] = value

@@ -2,15 +2,20 @@
 
 Delays then no longer matter; every order that an asynchronous network allows can be had. Timers never come
 early: choosing one moves the clock at least to the time it was set for, so a late one is all a protocol sees.
+
+What is pending stands in a row: first messages, the one that has waited longest in front, then timers and the
+environment's orders by their time. Whoever always takes the first has a fast network in which nothing is overtaken;
+so a schedule can be written down as the few steps at which something else was taken (`Deviations`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 
-from runtime.links import COUNT_BITS, COUNT_MASK
+from runtime.links import COUNT_BITS, COUNT_MASK, Link
 from runtime.simnode import Entry
 from runtime.simulator import ENVIRONMENT, Simulator
 
@@ -19,6 +24,9 @@ STEP = 1e-3
 
 Choose = Callable[[Sequence[Entry]], int]
 """Which of the pending events comes next. The environment's orders and timers are events too."""
+
+Deviations = Mapping[int, int]
+"""At which steps, counted from 0, not the first in the row was taken, and which place instead."""
 
 
 def at_random(rng: random.Random, patience: int = 10) -> Choose:
@@ -38,7 +46,8 @@ def at_random(rng: random.Random, patience: int = 10) -> Choose:
 def by_priority(rng: random.Random, changes: int = 3, within: int = 300) -> Choose:
     """Links that starve: each has a priority, the highest always wins, and now and then the winner becomes last.
 
-    Few changes at random moments find most ordering bugs (Burckhardt et al., ASPLOS 2010). Timers come last.
+    Few changes at random moments find most ordering bugs (Burckhardt et al., ASPLOS 2010). Timers come last. After
+    `within` steps the first in the row is taken: who starved for ever would never come to rest over repaired links.
     """
     priority: dict[int, float] = {}
     moments = {rng.randrange(within) for _ in range(changes)}
@@ -53,6 +62,8 @@ def by_priority(rng: random.Random, changes: int = 3, within: int = 300) -> Choo
     def choose(pending: Sequence[Entry]) -> int:
         nonlocal step
         step += 1
+        if step > within:
+            return 0
         ranks = [rank(entry) for entry in pending]
         choice = ranks.index(max(ranks))
         if step in moments:
@@ -62,33 +73,96 @@ def by_priority(rng: random.Random, changes: int = 3, within: int = 300) -> Choo
     return choose
 
 
+def delay_bounded(rng: random.Random, delays: int = 5, within: int = 300) -> Choose:
+    """The first in the row, but now and then another: few delays find most ordering bugs (Emmi et al., POPL 2011)."""
+    moments = {rng.randrange(within) for _ in range(delays)}
+    step = -1
+
+    def choose(pending: Sequence[Entry]) -> int:
+        nonlocal step
+        step += 1
+        return rng.randrange(len(pending)) if step in moments else 0
+
+    return choose
+
+
+def by_deviations(deviations: Deviations) -> Choose:
+    """The first in the row, but at these steps another; the last, where the row is shorter than that."""
+    step = -1
+
+    def choose(pending: Sequence[Entry]) -> int:
+        nonlocal step
+        step += 1
+        return min(deviations.get(step, 0), len(pending) - 1)
+
+    return choose
+
+
+class Noting:
+    """A way to choose that remembers what it chose, so that the run can be had again."""
+
+    def __init__(self, choose: Choose) -> None:
+        self._choose = choose
+        self._step = -1
+        self.deviations: dict[int, int] = {}
+
+    def __call__(self, pending: Sequence[Entry]) -> int:
+        self._step += 1
+        choice = self._choose(pending)
+        if choice:
+            self.deviations[self._step] = choice
+        return choice
+
+
 def _own(entry: Entry) -> bool:
     return entry[2].source == entry[2].peer
 
 
-def steer(sim: Simulator, choose: Choose, fifo: bool = True, max_events: float = 1_000_000) -> bool:
+def _on_the_overlay(link: Link) -> bool:
+    """Links of the overlay are those that faults strike; the underlay keeps the order of what is sent over it."""
+    return link.target._sim.nodes[link.source]._links.get(link.peer) is link
+
+
+def steer(
+    sim: Simulator,
+    choose: Choose,
+    fifo: bool = True,
+    max_events: float = 1_000_000,
+    step_s: float = STEP,
+    after: Callable[[Simulator], None] | None = None,
+) -> bool:
     """Run by choices until nothing is pending (True) or the limit is reached (False).
 
-    With `fifo`, each link keeps its order and only its first message is offered; without, every message is.
+    With `fifo`, each link keeps its order and only its first message is offered; without, every message is. `after`
+    is called when everything has started, and after every event.
     """
     sim.start(timed=False)
     sim.crash_times.clear()
+    if after is not None:
+        after(sim)
     pending = _Pending(fifo)
     clock = max(sim.now, *(node.now for node in sim.nodes.values()))
     while sim.handled < max_events:
         pending.add(sim.take_pending())
+        pending.forget(sim)
         if not pending:
             return True
         entry = pending.take(choose(pending))
         link = entry[2]
         # A node that worked is ahead of the clock: nothing may arrive before it was sent.
-        clock = max(clock, link.target.now) + STEP
+        clock = max(clock, link.target.now) + step_s
         if link.source in (ENVIRONMENT, link.peer):
             clock = max(clock, entry[0])
         sim.deliver((clock, *entry[1:]))
         clock = max(clock, link.target.now)
+        if after is not None:
+            after(sim)
     sim.timers = sorted(pending.all())  # for whoever goes on
     return False
+
+
+Rank = tuple[int, float, int, int]
+"""Where the head of a queue stands in the row: messages first, then by time; and which queue it is."""
 
 
 class _Pending(Sequence[Entry]):
@@ -96,17 +170,20 @@ class _Pending(Sequence[Entry]):
 
     def __init__(self, fifo: bool) -> None:
         self._fifo = fifo
-        self._queues: dict[int, list[tuple[float, int, Entry]]] = {}
-        self._active: list[int] = []
+        self._queues: dict[int, list[tuple[float, int, int, Entry]]] = {}
+        self._row: list[Rank] = []
+        self._born = 0
 
     def add(self, entries: list[Entry]) -> None:
         # By place and number, not by time: what is offered must not depend on the delays.
         for entry in sorted(entries, key=lambda entry: entry[1]):
+            self._born += 1
             queue, time, place = self._place(entry)
-            if queue not in self._queues:
-                self._queues[queue] = []
-                self._active.append(queue)
-            heappush(self._queues[queue], (time, place, entry))
+            waiting = self._queues.setdefault(queue, [])
+            if waiting:
+                del self._row[bisect_left(self._row, self._rank(queue))]
+            heappush(waiting, (time, place, self._born, entry))
+            insort(self._row, self._rank(queue))
 
     def _place(self, entry: Entry) -> tuple[int, float, int]:
         """The queue in which an event waits, and its place there."""
@@ -116,23 +193,41 @@ class _Pending(Sequence[Entry]):
             return 0, time, key & COUNT_MASK
         if link.source == link.peer:
             return key >> COUNT_BITS, time, key
-        return key >> COUNT_BITS if self._fifo else -key, 0.0, key
+        return key >> COUNT_BITS if self._fifo or not _on_the_overlay(link) else -key, 0.0, key
+
+    def _rank(self, queue: int) -> Rank:
+        time, place, born, entry = self._queues[queue][0]
+        if entry[2].source in (ENVIRONMENT, entry[2].peer):
+            return 1, time, place, queue
+        return 0, 0.0, born, queue
 
     def take(self, choice: int) -> Entry:
-        queue = self._active[choice]
-        _, _, entry = heappop(self._queues[queue])
-        if not self._queues[queue]:
+        queue = self._row.pop(choice)[-1]
+        *_, entry = heappop(self._queues[queue])
+        if self._queues[queue]:
+            insort(self._row, self._rank(queue))
+        else:
             del self._queues[queue]
-            self._active[choice] = self._active[-1]
-            self._active.pop()
         return entry
+
+    def forget(self, sim: Simulator) -> None:
+        """Timers that were cancelled, or died with their node, are not offered."""
+        choice = bisect_left(self._row, (1,))
+        while choice < len(self._row):
+            _, key, link, _ = self[choice]
+            if link.source == link.peer and (key in sim.cancelled or link is not link.target._own):
+                self.take(choice)
+                sim.cancelled.discard(key)
+                choice = bisect_left(self._row, (1,))
+            else:
+                choice += 1
 
     def all(self) -> list[Entry]:
         """Also what is not offered yet."""
-        return [entry for queue in self._queues.values() for _, _, entry in queue]
+        return [entry for queue in self._queues.values() for *_, entry in queue]
 
     def __len__(self) -> int:
-        return len(self._active)
+        return len(self._row)
 
     def __getitem__(self, choice: int) -> Entry:  # type: ignore[override]
-        return self._queues[self._active[choice]][0][2]
+        return self._queues[self._row[choice][-1]][0][-1]

@@ -20,6 +20,7 @@ from runtime.network import Network
 from runtime.simnode import Entry, SimNode
 from runtime.simulator import ENVIRONMENT, Simulator, quiet_collector
 
+Row = dict[str, Any]
 HINTS = 1 << 30
 """Where the numbers of orders begin that are in no plan."""
 
@@ -61,6 +62,9 @@ class Step:
 
     due: float | None = None
     """When the next event here is due; only hosts that run free are asked."""
+
+    news: tuple[Row, ...] = ()
+    """What was logged meanwhile of the events that somebody watches."""
 
 
 class Share(Simulator):

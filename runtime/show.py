@@ -75,17 +75,17 @@ def _is_theirs(filename: str) -> bool:
 def show(outcome: Outcome, rest: str) -> None:
     """The run in short; `rest` says where to see what is left out."""
     summary = outcome.summary()
-    parts = [_drawn(_overview(outcome, summary))]
+    parts = [drawn(_overview(outcome, summary))]
     for key, title in _TITLES.items():
         if summary[key]:
-            parts.append(_table(title, ("type", "messages", "bytes"), _count_rows(summary[key]), rest))
+            parts.append(table(title, ("type", "messages", "bytes"), _count_rows(summary[key]), rest))
     headings = outcome.scenario.system.headings
     for key, value in outcome.results.items():
         if value and isinstance(value, dict):
-            parts.append(_table(_words(key), *_as_rows(value, headings.get(key, ())), rest))
+            parts.append(table(_words(key), *_as_rows(value, headings.get(key, ())), rest))
     if outcome.violations:
         rows: list[Row] = [(problem,) for problem in outcome.violations]
-        parts.append(_table(f"violations ({len(rows)})", ("what should hold and does not",), rows, rest))
+        parts.append(table(f"violations ({len(rows)})", ("what should hold and does not",), rows, rest))
     say("\n".join(parts))
 
 
@@ -112,35 +112,40 @@ def _overview(outcome: Outcome, summary: Mapping[str, Any]) -> Table:
         *((_words(key), _short(value)) for key, value in outcome.results.items() if not isinstance(value, dict)),
         ("fingerprint", summary["fingerprint"]),
     ]
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    return facts(rows)
+
+
+def facts(rows: Iterable[tuple[str, str | Text]]) -> Table:
+    """What there is to say, each with its name in front."""
+    grid = Table(box=None, show_header=False, pad_edge=False)
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    return table
+        grid.add_row(*row)
+    return grid
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Row], rest: str) -> str:
+def table(title: str, columns: Sequence[str], rows: Sequence[Row], rest: str) -> str:
     """The first rows, under a title."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     shown = rows[:ROWS]
     for place, column in enumerate(columns):
         numbers = all(_is_number(row[place]) for row in shown)
-        table.add_column(column, overflow="fold", justify="right" if numbers else "left")
+        grid.add_column(column, overflow="fold", justify="right" if numbers else "left")
     for row in shown:
-        table.add_row(*row)
+        grid.add_row(*row)
     left_out = len(rows) - len(shown)
-    return _drawn(Text(title, "bold"), table, *([f"... {left_out:,} more; {rest}"] if left_out else []))
+    return drawn(Text(title, "bold"), grid, *([f"... {left_out:,} more; {rest}"] if left_out else []))
 
 
-def _drawn(*parts: str | Text | Table) -> str:
+def drawn(*parts: str | Text | Table) -> str:
     screen = Console(markup=False, highlight=False, emoji=False)
     if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = WIDTH
-    with screen.capture() as drawn:
+    with screen.capture() as captured:
         for part in parts:
             screen.print(part)
-    return "".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def _is_number(cell: str) -> bool:

@@ -383,6 +383,10 @@ class Simulator:
         """The agents of the nodes that are up."""
         return {name: node.agent for name, node in self.nodes.items() if node.handlers is not self._gone}
 
+    def dead(self) -> dict[str, Agent]:
+        """The agents of the nodes that are down, as they were when they crashed."""
+        return {name: node.agent for name, node in self.nodes.items() if node.handlers is self._gone}
+
     @property
     def pending(self) -> int:
         return sum(map(len, self.windows.values())) + len(self.timers)

@@ -10,11 +10,11 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import networkx
 from pydantic import BaseModel, create_model
@@ -23,7 +23,11 @@ from runtime.agent import Agent, Layer, Protocol
 from runtime.errors import BrokerlabError, ScenarioError
 from runtime.events import EventLog
 from runtime.network import Network
+from runtime.properties import Kind, Property, properties_of
 from runtime.settings import Settings, one_of
+
+if TYPE_CHECKING:
+    from runtime.testing.cases import Case, Draw
 
 P = TypeVar("P")
 MakeLayer = Callable[[], Layer | None]
@@ -41,6 +45,12 @@ class World:
 
     now: float = 0.0
 
+    dead: Mapping[str, Agent] = field(default_factory=dict)
+    """The agents of crashed nodes as they were then, where somebody can still see them."""
+
+    found: dict[type[Any], dict[str, Any]] = field(default_factory=dict, repr=False, compare=False)
+    """The protocols that were asked for; who looks again at the same agents may hand this on."""
+
     @cached_property
     def graph(self) -> networkx.Graph:
         """The living brokers and the links that work both ways."""
@@ -51,8 +61,10 @@ class World:
 
     def protocols(self, kind: type[P]) -> dict[str, P]:
         """Every living agent's protocol of this class."""
-        found = {name: agent.find(kind) for name, agent in self.agents.items()}
-        return {name: protocol for name, protocol in found.items() if protocol is not None}
+        if kind not in self.found:
+            found = {name: agent.find(kind) for name, agent in self.agents.items()}
+            self.found[kind] = {name: protocol for name, protocol in found.items() if protocol is not None}
+        return self.found[kind]
 
 
 class System:
@@ -69,6 +81,15 @@ class System:
     files: ClassVar[Mapping[str, str]] = {}
     """Keys of the section that may name a TOML file instead of holding a table, and the folder in `agents` with the
     files that are shipped: {"cag": "cags"}."""
+
+    tolerates: ClassVar[Sequence[str]] = ()
+    """The faults that it is to withstand: what `brokerlab check` strikes it with if nobody says otherwise."""
+
+    only_with: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Messages, by tag, or handlers, such as "Storing.ordered(Order)", that occur only with one of these faults; with
+    none of them, never here.
+
+    Else a handler that no case has called leaves a check undecided."""
 
     def __init__(self, settings: Any, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.settings = settings
@@ -87,9 +108,28 @@ class System:
         """What the run has shown, as JSON."""
         return {}
 
-    def violations(self, world: World) -> list[str]:
-        """What should hold at quiescence and does not."""
-        return []
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        """A small scenario to check the protocol with, drawn with these dice."""
+        raise ScenarioError("protocol", f"{cls.__name__} draws no cases; check one of its scenarios: a .toml file")
+
+    @classmethod
+    def properties(cls) -> tuple[Property, ...]:
+        """What is to hold: the methods marked with `always`, `eventually` and `sometimes`."""
+        return properties_of(cls)
+
+    def problems(self, found: Property, world: World) -> list[str]:
+        """What is wrong with this property, in words."""
+        return found.problems(self, world)
+
+    def come_about(self, found: Property, world: World) -> bool:
+        """Has this `sometimes` property come about?"""
+        return bool(found.look(self, world))
+
+    def violations(self, world: World, *kinds: Kind) -> list[str]:
+        """What should hold and does not; of all properties, unless only some kinds are asked for."""
+        asked = kinds or ("always", "eventually")
+        return [p for found in self.properties() if found.kind in asked for p in self.problems(found, world)]
 
 
 class Uniform(System):
@@ -108,10 +148,21 @@ class Uniform(System):
             return {}
         return {"by_node": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
 
-    def violations(self, world: World) -> list[str]:
-        """What the protocol's static `violations(world)` finds, if it has one."""
-        check = getattr(self.protocol, "violations", None)
-        return [] if check is None else list(check(world))
+    @classmethod
+    def case(cls, draw: Draw) -> Case:
+        """What the protocol's static `case(draw)` gives, if it has one."""
+        own: Callable[[Draw], Case] | None = getattr(cls.protocol, "case", None)
+        return super().case(draw) if own is None else own(draw)
+
+    @classmethod
+    def properties(cls) -> tuple[Property, ...]:
+        return properties_of(cls.protocol)
+
+    def problems(self, found: Property, world: World) -> list[str]:
+        return found.problems(world)
+
+    def come_about(self, found: Property, world: World) -> bool:
+        return bool(found.look(world))
 
 
 def shipped() -> dict[str, type[System]]:
@@ -143,7 +194,12 @@ def load_attribute(target: str) -> Any:
 
 
 def _load_file(path: Path) -> Any:
+    """The module in this file: loaded once, and again if the file has changed."""
     path = path.resolve()
+    state = path.stat() if path.is_file() else None
+    version = None if state is None else (state.st_mtime_ns, state.st_size)
+    if version is not None and _loaded.get(path, (None, None))[0] == version:
+        return _loaded[path][1]
     spec = importlib.util.spec_from_file_location(f"brokerlab_file_{path.stem}", path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise ScenarioError("protocol", f"file {path.name} not found; it was looked for as {path}")
@@ -155,7 +211,11 @@ def _load_file(path: Path) -> Any:
         raise ScenarioError("protocol", f"{path.name}: {problem}") from problem
     except Exception as problem:
         raise ScenarioError("protocol", f"{path.name}: {type(problem).__name__}: {problem}") from problem
+    _loaded[path] = (version, module)
     return module
+
+
+_loaded: dict[Path, tuple[Any, Any]] = {}
 
 
 def _as_system(found: Any, name: str) -> type[System]:
@@ -163,7 +223,8 @@ def _as_system(found: Any, name: str) -> type[System]:
         return found
     if isinstance(found, type) and issubclass(found, Protocol):
         members = {"protocol": found, "Settings": _settings_of(found, name), "__doc__": found.__doc__}
-        return type(found.__name__, (Uniform,), members)
+        withstands = {"tolerates": getattr(found, "tolerates", ())}
+        return type(found.__name__, (Uniform,), members | withstands)
     raise ScenarioError("protocol", f"{name} is neither a Protocol nor a System")
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
-from runtime.scenario import check
+from runtime.completion import sweeps
 from runtime.show import complain, say
-from sweeps.grid import Cell, cells_of
-from sweeps.load import Found, find_sweep
-from sweeps.results import Results, evaluate
-from sweeps.runner import Ran, run_cells
+from sweeps.api import Asked, perform
+from sweeps.grid import Cell
+from sweeps.results import Results
+from sweeps.runner import Ran
 from sweeps.store import Store
 from sweeps.terminal import show_results
 from sweeps.work import repeat_command
@@ -24,7 +23,7 @@ FINE, FAILED, UNDECIDED = 0, 1, 3
 
 
 @click.command()
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="NAME|FILE", shell_complete=sweeps)
 @click.option("--quick", is_flag=True, help="The sweep's small variant: about a minute.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="N", help="Instances at each point.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the first instance; the others follow.")
@@ -33,7 +32,7 @@ FINE, FAILED, UNDECIDED = 0, 1, 3
 @click.option("--ray-address", metavar="A", help="A running Ray cluster, as in 10.0.0.1:6379; else this machine.")
 @click.option("--spark-master", metavar="M", default="local[*]", show_default=True, help="Also spark:// and sc://.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def sweep(name: str, **asked: Any) -> int:
+def sweep(name: str, as_json: bool, **asked: Any) -> int:
     """Run a grid of scenarios, and show what they have in common.
 
     NAME is a sweep that comes with brokerlab; FILE is a .py or .toml file that declares one. The same command goes
@@ -46,41 +45,12 @@ def sweep(name: str, **asked: Any) -> int:
 
     DIR holds report.html, tables/*.csv and *.parquet, figures/*.svg and *.png, cells/ and events/.
     """
-    found = _asked_for(find_sweep(name), asked)
-    suffix = "-quick" if asked["quick"] else ""
-    store = Store(asked["out"] or Path("runs") / f"{found.sweep.name}-sweep{suffix}")
-    cells = cells_of(found)
-    _check_early(found, cells)
-    store.open()
-    with store.locked():
-        ran = run_cells(cells, store, asked["retry_failed"], asked["ray_address"])
-        if not ran.files:
-            complain("no cell finished: there is nothing to show")
-            return FAILED
-        results = evaluate(found, cells, ran, store, asked["spark_master"], _command(name, asked))
-        _print(results, store, asked["as_json"])
-        return _exit_code(results, ran, cells, store)
-
-
-def _asked_for(found: Found, asked: dict[str, Any]) -> Found:
-    wanted = found.sweep.quickly() if asked["quick"] else found.sweep
-    changes = {key: asked[key] for key in ("runs", "seed") if asked[key] is not None}
-    return Found(wanted.model_copy(update=changes), found.scenario, found.folder)
-
-
-def _check_early(found: Found, cells: list[Cell]) -> None:
-    """A mistake in the sweep itself is told before hundreds of cells fail of it."""
-    for algorithm in found.sweep.algorithms:
-        first = next(cell for cell in cells if cell.algorithm == algorithm)
-        check(first.scenario, found.folder, f"{found.sweep.name}, {first}")
-
-
-def _command(name: str, asked: dict[str, Any]) -> str:
-    words = ["brokerlab", "sweep", name]
-    words += ["--quick"] if asked["quick"] else []
-    for key in ("runs", "seed", "out"):
-        words += [f"--{key}", str(asked[key])] if asked[key] is not None else []
-    return shlex.join(words)
+    swept = perform(Asked(name, **asked))
+    if swept.results is None:
+        complain("no cell finished: there is nothing to show")
+        return FAILED
+    _print(swept.results, swept.store, as_json)
+    return _exit_code(swept.results, swept.ran, swept.cells, swept.store)
 
 
 def _print(results: Results, store: Store, as_json: bool) -> None:

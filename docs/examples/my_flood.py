@@ -2,6 +2,7 @@ import networkx
 
 from runtime.agent import Protocol, on
 from runtime.message import message
+from runtime.properties import eventually
 
 
 @message
@@ -29,8 +30,10 @@ class MyFlood(Protocol):
     def result(self):
         return {"hops": self.hops}
 
+    @eventually
     @staticmethod
-    def violations(world):
+    def counts_the_fewest_hops(world):
+        """Every node ends with the length of a shortest path."""
         for name, flood in world.protocols(MyFlood).items():
             if flood.hops != networkx.shortest_path_length(world.graph, name, flood.source):
                 yield f"{name} counts {flood.hops} hops to {flood.source}"

@@ -231,7 +231,7 @@ class Delivery(Protocol):
         if self.planning.takes_time:
             node.work(self.resources.node_base * sum(cag.conversions[a][b] for a, b in plan.operators[0]))
         tree = plan.tree
-        if tree.wanted[0]:
+        if tree.wanted[0] and self.is_new(publication):
             self.delivered.setdefault(publication, []).append(tree.wanted[0])
             node.log("delivered", publisher=publication[0], number=publication[1], formats=tree.wanted[0].bit_count())
         for child in tree.children[0]:
@@ -242,6 +242,10 @@ class Delivery(Protocol):
             node.send_underlay(name, CustomContent(publication, exact, _rows_of(plan, child, brokers)))
         before = self.paid.get(publication, (0.0, 0.0))
         self.paid[publication] = (before[0] + transmission, before[1] + conversion)
+
+    def is_new(self, publication: Publication) -> bool:
+        """When an RP is taken for dead, the publisher asks the next one, and both may send the content."""
+        return publication not in self.delivered
 
 
 def _needed(parents: Mapping[str, str], wanted: Mapping[str, int]) -> dict[str, str]:

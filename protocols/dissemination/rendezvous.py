@@ -99,6 +99,7 @@ class Rendezvous(Protocol):
         tapestry.changed = self.mesh_changed
         tapestry.lost = self.broker_lost
         tapestry.resume = self.resumed
+        tapestry.reborn = self.subscribe_again
 
     def started(self, node: Node) -> None:
         self._schedule(node, since=-1.0)
@@ -144,7 +145,7 @@ class Rendezvous(Protocol):
 
     @on(SubscribeFormats)
     def subscribed(self, node: Node, sender: str, wish: SubscribeFormats) -> None:
-        if self.tapestry.hold(wish) or self.tapestry.forward(node, wish):
+        if self.tapestry.is_gone(wish.broker) or self.tapestry.hold(wish) or self.tapestry.forward(node, wish):
             return
         self.subscriptions.setdefault(wish.topic, {})[wish.broker.name, wish.number] = wish
         answer = Subscribed(wish.topic, wish.number)
@@ -176,6 +177,12 @@ class Rendezvous(Protocol):
             if rendezvous == name and not self.tapestry.durable.left:
                 del self.rendezvous[number]
                 self.subscribe(node, number)
+
+    def subscribe_again(self, node: Node) -> None:
+        """What this broker wanted when it was taken for dead is void."""
+        for number in list(self.rendezvous):
+            del self.rendezvous[number]
+            self.subscribe(node, number)
 
     def resumed(self, node: Node, held: SubscribeFormats | PublishContent) -> None:
         if isinstance(held, SubscribeFormats):
@@ -290,4 +297,7 @@ class Rendezvous(Protocol):
         """A broker on the way has failed: look again, for those that are still there."""
         looking = self.looking.pop(timer.publication, None)
         if looking is not None:
+            for name, target in looking.targets.items():
+                if name not in looking.hops:
+                    self.tapestry.doubt(node, target)
             self.look(node, looking.publish, self.matched[timer.publication])

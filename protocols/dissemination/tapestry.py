@@ -66,7 +66,7 @@ class Tapestry(Protocol):
 
         The acquaintances' identifiers follow from their names, as everybody's do.
         """
-        self.acquaintances = dict(acquaintances or {})
+        self.identifiers = dict(acquaintances or {})
         self.identifier = identifier
         self.base = base
         self.patience_s = patience_s
@@ -81,8 +81,11 @@ class Tapestry(Protocol):
         self.alive: dict[str, int] = {}
         self.held: list[Any] = []
         self.tried = 0
+        self.asked_as = 0
         self.timer: Timer | None = None
+        self.ask: Callable[[Node, str], None] = lambda node, name: None
         self.changed: Callable[[Node], None] = lambda node: None
+        self.reborn: Callable[[Node], None] = lambda node: None
         self.lost: Callable[[Node, str], None] = lambda node, name: None
         self.resume: Callable[[Node, Any], None] = lambda node, held: None
         for other, name in table or ():
@@ -159,6 +162,7 @@ class Tapestry(Protocol):
         """Ask one acquaintance after the other, until one of them leads to a surrogate."""
         gateway = node.neighbours[self.tried % len(node.neighbours)]
         self.tried += 1
+        self.asked_as = self.durable.life
         node.send_underlay(gateway, Join(self.me(node), 0))
         self.timer = node.after(self.patience_s, Retry())
 
@@ -208,6 +212,8 @@ class Tapestry(Protocol):
                 else:
                     self.resume(node, waiting)
             self.changed(node)
+            if self.asked_as < self.durable.life:  # taken for dead since it asked: it was welcomed in vain
+                self.announce(node)
 
     # News
 
@@ -227,6 +233,7 @@ class Tapestry(Protocol):
         """There is this node: take it in, or pass the news on to the one that has its slot."""
         if contact.name == node.id or self.is_gone(contact) or self.durable.left:
             return
+        self.note(node, contact)
         slot = slot_of(self.identifier, contact.identifier)
         known = self.table.get(slot)
         if known is not None and known.name == contact.name:
@@ -288,8 +295,12 @@ class Tapestry(Protocol):
 
     @on(Point)
     def pointed_to(self, node: Node, sender: str, point: Point) -> None:
+        if self.durable.left:
+            node.send_underlay(sender, Gone(self.me(node)))
+            return
         if self.is_gone(point.contact):
             return
+        self.note(node, point.contact)
         self.back[sender] = point.contact
         for contact in list(self.table.values()):
             self.recommend(node, point.contact, contact)
@@ -326,15 +337,25 @@ class Tapestry(Protocol):
         node.broadcast(Gone(self.me(node)))
         self.changed(node)
 
-    def neighbour_down(self, node: Node, peer: str) -> None:
-        """An acquaintance no longer answers."""
-        self.declare(node, peer, self.alive.get(peer, 1))
+    def note(self, node: Node, contact: Contact) -> None:
+        """A life of which nothing was known before: it may be over already, without anybody having noticed."""
+        first = 1 if self.durable.life == 1 else 0  # who was never away knows who has failed
+        if contact.life > self.alive.get(contact.name, first):
+            self.doubt(node, contact)
 
-    def declare(self, node: Node, peer: str, life: int) -> None:
-        """Tell everybody that this life of an acquaintance is over."""
+    def doubt(self, node: Node, contact: Contact) -> None:
+        """Has this life ended?"""
+        self.alive[contact.name] = max(contact.life, self.alive.get(contact.name, 1))
+        self.identifiers[contact.name] = contact.identifier
+        self.ask(node, contact.name)
+
+    def declare(self, node: Node, peer: str) -> None:
+        """Tell everybody that the life of this node is over; itself too, for it may live and object."""
+        life = self.alive.get(peer, 1)
         if life > self.gone.get(peer, 0):
-            gone = Contact(self.acquaintances[peer], peer, life)
+            gone = Contact(self.identifiers[peer], peer, life)
             node.broadcast(Gone(gone), skip=peer)
+            node.send_underlay(peer, Gone(gone))
             self.bury(node, gone)
 
     @on(Gone)
@@ -344,18 +365,25 @@ class Tapestry(Protocol):
             if contact.life >= self.durable.life and not self.durable.left:
                 self.refute(node, contact.life)
             return
-        if contact.name == sender:
-            self.alive[sender] = contact.life + 1  # it says so itself, so it lives again
         if contact.life > self.gone.get(contact.name, 0):
             node.broadcast(gone, skip=sender)
             self.bury(node, contact)
 
     def refute(self, node: Node, life: int) -> None:
-        """Somebody took this node for dead: it comes back as a newcomer, in a new life."""
+        """Somebody took this node for dead: it makes itself known again, in a new life."""
         self.durable.life = life + 1
-        self.forget_everything()
-        if self.timer is None:
+        if self.joined:
+            self.announce(node)
+        elif self.timer is None:
             self.join(node)
+
+    def announce(self, node: Node) -> None:
+        news = News(self.me(node), introduced=True)
+        for peer in dict.fromkeys((*self.linked(0), *node.neighbours)):
+            node.send_underlay(peer, news)
+        for contact in self.table.values():
+            node.send_underlay(contact.name, Point(self.me(node), self.filled(contact)))
+        self.reborn(node)
 
     def bury(self, node: Node, dead: Contact) -> None:
         """Nothing of that life is to be used any more; close the gaps that it leaves.

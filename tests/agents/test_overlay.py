@@ -137,7 +137,7 @@ def test_an_overloaded_broker_is_relieved_even_if_it_costs_more() -> None:
 def test_a_user_that_finds_all_brokers_full_is_told_of() -> None:
     events = [{"at": 50.0, "user": "late", "do": "join"}]
     outcome = simulate(check(data(nodes=2, users=2, capacity=1.2, seed=2, events=events)))
-    assert outcome.violations == ["late has no broker: all of them are full"]
+    assert outcome.violations == ["one-broker-each: late has no broker: all of them are full"]
 
 
 # On Ray

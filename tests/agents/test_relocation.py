@@ -109,10 +109,10 @@ def test_a_spoilt_table_and_a_lost_publication_are_violations() -> None:
     world.protocols(ContentRouting)["B5"].subscriptions.pop("a/1")
     world.protocols(Publishing)["P"].broker = "B5"
     problems = outcome.scenario.system.violations(world)
-    assert "f1 has from P not number 5, though it has number 1" in problems
-    assert "f2 has from P a publication twice: number 12" in problems
-    assert "B5: subscriptions: a/1 is from nowhere, not B1" in problems
-    assert "B5: advertisements: P is from B6, not P" in problems
+    assert "nothing-lost-or-doubled: f1 has from P not number 5, though it has number 1" in problems
+    assert "nothing-lost-or-doubled: f2 has from P a publication twice: number 12" in problems
+    assert "tables-as-if-started-here: B5: subscriptions: a/1 is from nowhere, not B1" in problems
+    assert "tables-as-if-started-here: B5: advertisements: P is from B6, not P" in problems
 
 
 # What is refused

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from protocols.channel import Channel
 from protocols.dissemination.identifiers import DIGITS, full_tables, in_digits, nearest
 from protocols.dissemination.tapestry import Tapestry
-from protocols.dissemination.vigil import Vigil
+from protocols.dissemination.vigil import LinkVigil, Vigil
 from runtime.agent import Agent
 from runtime.faults import FaultPlan
 from runtime.network import from_networkx
@@ -65,7 +65,7 @@ class Mesh:
             if name in members:
                 tapestry.begin_with((i, name_of[i]) for i, other in tables.items() if own in other.values())
             layer = Channel(10.0, suspect_after=4) if self.reliable else None
-            return Agent([tapestry, *([] if layer else [Vigil(tapestry, 40.0)])], layer)
+            return Agent([tapestry, (Vigil if layer else LinkVigil)(tapestry, 40.0)], layer)
 
         return Simulator(network, agent, self.seed, plan)
 

@@ -73,7 +73,10 @@ class Talker(Protocol):
 
     @on(Word)
     def hear(self, node: Node, sender: str, word: Word) -> None:
-        self.ledger.heard.setdefault((node.id, self.durable["life"], sender), []).append(word)
+        between = node.id, self.durable["life"], sender
+        self.ledger.heard.setdefault(between, []).append(word)
+        if self.ledger.told.get(between, [("up", 0)])[-1][0] == "down":
+            self.ledger.from_beyond.append((between, word))
         if word.echoes and word.number % 3 == 0:
             self.say(node, sender, word.echoes - 1)
 
@@ -110,6 +113,8 @@ class Ledger:
         self.said: dict[Between, list[Said]] = {}
         self.heard: dict[Between, list[Word]] = {}
         self.told: dict[Between, list[tuple[str, int]]] = {}
+        self.from_beyond: list[tuple[Between, Word]] = []
+        """Heard of a neighbour that was told to be down."""
 
     def session(self, sender: str, life: int, receiver: str, their_life: int, first_met: int) -> list[Word]:
         """What one life said for another to hear: since they met, or before it had met anyone."""
@@ -238,6 +243,7 @@ def check(story: Story) -> tuple[Simulator, Ledger]:
     assert_nothing_lost_doubled_or_reordered(sim, ledger)
     assert_up_and_down_alternate_and_end_as_it_is(sim, ledger)
     assert_nothing_left(sim)
+    assert ledger.from_beyond == []
     return sim, ledger
 
 
@@ -467,6 +473,15 @@ def test_a_late_answer_to_an_earlier_life_is_no_sign_that_the_neighbour_lives() 
     death = {"kind": "crash", "nodes": ["b"], "at": 10.0}
     _, ledger = check(Story((("a", "b"),), (), (late, crash, death), delay="constant(0.1)"))
     assert ledger.told["a", 2, "b"][-1][0] == "down"
+
+
+def test_the_last_words_of_a_dead_neighbour_are_not_heard_once_it_is_told_down() -> None:
+    late = {"kind": "reorder", "links": [["b", "a"]], "one_way": True, "by": 500.0, "since": 4.9, "until": 5.1}
+    death = {"kind": "crash", "nodes": ["b"], "at": 6.0}
+    sim, ledger = check(Story((("a", "b"),), ((5.0, "b", "a"),), (late, death), delay="constant(0.1)"))
+    assert sim.now > 500
+    assert [what for what, _ in ledger.told["a", 1, "b"]] == ["down"]
+    assert ("a", 1, "b") not in ledger.heard
 
 
 def test_a_neighbour_that_answers_now_and_then_is_not_reported_down() -> None:

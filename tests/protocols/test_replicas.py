@@ -289,7 +289,7 @@ def test_only_without_the_guard_can_many_writers_lose_an_item(guarded: bool) -> 
     for seed in range(40):
         data = Case(stores=8, items=6, seed=seed, writers=0).scenario()
         data["storage"] |= {"guarded": guarded, "period": 2.0}
-        lost += any("last replica" in problem for problem in simulate(check(data)).violations)
+        lost += any("the-last-replica-stays" in problem for problem in simulate(check(data)).violations)
     assert (lost > 0) == (not guarded)
 
 

@@ -131,13 +131,14 @@ FAILURES = {
     "constructor": ("def __init__(self): self.x = 1 / 0", "ZeroDivisionError: division by zero"),
     "result": ("def result(self): return self.nothing", "AttributeError: 'Mine' object has no attribute 'nothing'"),
     "no JSON": ("def result(self): return {1}", "the result by_node.n1 is set {1}, which has no JSON"),
-    "violations": ("@staticmethod\n    def violations(world): return world.nothing", "AttributeError: "),
+    "violations": ("@eventually\n    @staticmethod\n    def fine(world): return world.nothing", "AttributeError: "),
 }
 
 
 @pytest.mark.parametrize(("method", "said"), FAILURES.values(), ids=FAILURES)
 def test_a_run_that_fails_is_1_and_shows_where(tmp_path: Path, method: str, said: str) -> None:
     code = "from runtime.agent import Protocol\nfrom runtime.message import message\n"
+    code += "from runtime.properties import eventually\n"
     code += f"@message\nclass Word: pass\nclass Mine(Protocol):\n    {method}\n"
     path = scenario(tmp_path, "mine.py:Mine", code)
     result = brokerlab("run", path, "--seed", 5)
@@ -149,7 +150,7 @@ def test_a_run_that_fails_is_1_and_shows_where(tmp_path: Path, method: str, said
     if said.startswith(("no handler", "the result")):
         assert where == []
     else:
-        assert f'mine.py", line {5 + len(method.splitlines())}, in ' in where[-3] + where[-2]
+        assert f'mine.py", line {6 + len(method.splitlines())}, in ' in where[-3] + where[-2]
         assert not any("runtime" in line and "File" in line for line in where)
 
 
@@ -268,7 +269,8 @@ def test_a_planted_nondeterminism_is_found_and_the_event_named(tmp_path: Path) -
     done = really("run", path, "--check-determinism")
     assert done.returncode == 1
     told, first, second, repeat = done.stderr.splitlines()
-    assert told == "brokerlab: not deterministic: the second run differs in event 0"
+    place = told.removeprefix("brokerlab: not deterministic: the second run differs in event ")
+    assert int(place) < 9  # two orders of ten words may begin with the same ones
     assert first.startswith("  first:  at 1.0, n1 from n2: Greek(text=")
     assert second.startswith("  second: at 1.0, n1 from n2: Greek(text=")
     assert first.split("Greek")[1] != second.split("Greek")[1]

@@ -202,6 +202,34 @@ def test_several_faults_add_up() -> None:
     assert sim.plan.fired == {"duplicate": 6, "delay": 12}
 
 
+def test_exactly_the_named_messages_of_each_link_are_struck() -> None:
+    sim = chat(line("a", "b", "c"), {"kind": "drop", "nth": [1, 4], "links": [["a", "b"]], "one_way": True}, count=6)
+    assert numbers(sim, "b", "a") == [1, 2, 4, 5]
+    assert numbers(sim, "a", "b") == numbers(sim, "c", "b") == [0, 1, 2, 3, 4, 5]
+    assert sim.plan.fired == {"drop": 2}
+
+
+def test_named_messages_are_struck_on_every_link_if_none_is_named() -> None:
+    sim = chat(line("a", "b"), {"kind": "duplicate", "nth": [2]}, {"kind": "drop", "nth": [3]}, count=4, every=5)
+    assert numbers(sim, "b", "a") == numbers(sim, "a", "b") == [0, 1, 1, 3]
+
+
+def test_messages_that_a_partition_swallows_are_counted_too() -> None:
+    cut = {"kind": "partition", "groups": [["a"], ["b"]], "since": 0.5, "until": 2.5}
+    sim = chat(line("a", "b"), cut, {"kind": "drop", "nth": [4]}, count=6, every=1.0)
+    assert numbers(sim, "b", "a") == [4, 5]
+
+
+@quick
+@given(st.integers(0, 99), st.lists(st.integers(1, 30), min_size=1, max_size=5))
+def test_a_named_message_does_not_change_what_chance_does_to_the_others(seed: int, nth: list[int]) -> None:
+    by_chance = {"kind": "reorder", "probability": 0.3, "by": 3.0}
+    plain = chat(line("a", "b"), by_chance, seed=seed)
+    struck = chat(line("a", "b"), by_chance, {"kind": "drop", "nth": nth}, seed=seed)
+    gone = {number - 1 for number in nth}
+    assert heard(struck, "b", "a") == [(time, number) for time, number in heard(plain, "b", "a") if number not in gone]
+
+
 def test_an_underlay_has_no_such_faults() -> None:
     class Pinger(Protocol):
         def started(self, node: Node) -> None:
@@ -696,6 +724,9 @@ def test_the_messages_that_are_not_struck_take_as_long_as_without_faults(seed: i
         ({"kind": "crash", "nodes": ["a"]}, "write either at = a time or between = [from, to]"),
         ({"kind": "drop", "since": 3, "until": 3}, "until = 3.0 is not after since = 3.0"),
         ({"kind": "drop", "probability": 1.5}, "probability"),
+        ({"kind": "drop", "probability": 0.5, "nth": [1]}, "write either probability = ... or nth = [...]"),
+        ({"kind": "duplicate", "nth": [0]}, "faults[0].nth[0]"),
+        ({"kind": "drop", "nth": []}, "faults[0].nth"),
         ({"kind": "flood"}, "flood"),
     ],
 )

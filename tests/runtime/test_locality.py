@@ -295,7 +295,8 @@ REACHING_OUT = {
     *("hash", "id"),  # another number in another process
 }
 INTERFACE = {"runtime.agent", "runtime.message"}
-BUILDING = {f"runtime.{name}" for name in ("agent", "message", "network", "settings", "errors", "streams", "system")}
+BUILDING = INTERFACE | {f"runtime.{name}" for name in ("network", "settings", "errors", "streams", "system")}
+BUILDING |= {"runtime.events", "runtime.properties", "runtime.testing.cases"}
 
 
 def sources(folder: str) -> list[Path]:

@@ -164,6 +164,14 @@ def test_moving_to_another_process_changes_nothing(case: RayCase, count: int, mo
     assert seen(Shares(case.scenario(), count).run(restored_at=moments)) == seen(whole(case.scenario()))
 
 
+def test_a_link_that_moves_goes_on_counting_its_messages() -> None:
+    data = EVERYTHING.scenario()
+    data["faults"] = [{"kind": "drop", "nth": [20, 25, 30]}]
+    expected = whole(data)
+    assert expected.fired["drop"] > 3
+    assert seen(Shares(data, 2).run(restored_at=frozenset(range(0, 400, 3)))) == seen(expected)
+
+
 def test_an_error_in_a_share_is_not_hidden() -> None:
     """The comparison can fail: another seed is another run."""
     mine, other = (RayCase(9, 2, seed, orders=3).scenario() for seed in (1, 2))

@@ -29,6 +29,13 @@ class Clients(Protocol):
             if at > node.now:
                 node.after(at - node.now, RatesChange(place))
 
+    def recovered(self, node: Node) -> None:
+        """Clients went on while their store was down, and it has forgotten what they asked for last."""
+        self.started(node)
+        past = [rates for at, rates in self.changes if at <= node.now]
+        if past:
+            self.knowledge.tell_rates(node, past[-1])
+
     @on(RatesChange)
     def change(self, node: Node, sender: str, timer: RatesChange) -> None:
         self.knowledge.tell_rates(node, self.changes[timer.place][1])

@@ -1,6 +1,7 @@
 """What all writers share: they hear what their store learns, and they can give up.
 
-A store that finds itself going round in circles tells everyone, and all stop.
+A store that finds itself going round in circles tells everyone, and all stop. Whoever was away then is told when it
+returns: it would wait for ever for those who do nothing any more.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Writer(Protocol):
     def __init__(self) -> None:
         self.stopped = ""
         """Why, if so."""
+        self._end_told: DoesNotConverge | None = None
 
     @property
     def at_rest(self) -> bool:
@@ -35,6 +37,8 @@ class Writer(Protocol):
 
     def introduced(self, node: Node, peer: str) -> None:
         """The neighbour has just been told everything that the store knows."""
+        if self._end_told is not None:
+            node.send(peer, self._end_told)
 
     def stop(self, node: Node, why: str) -> None:
         node.log("gave_up", why=why)
@@ -46,7 +50,7 @@ class Writer(Protocol):
 
     def _end(self, node: Node, news: DoesNotConverge, sender: str | None) -> None:
         if not self.stopped:
-            self.stopped = news.why
+            self.stopped, self._end_told = news.why, news
             self.halt(node)
             node.broadcast(news, skip=sender)
 

@@ -372,6 +372,7 @@ class Writing(Writer):
 
     def introduced(self, node: Node, peer: str) -> None:
         """After everything I know: what it amounts to."""
+        super().introduced(node, peer)
         node.send(peer, Claim(*self.epoch))
         if min(self._applied) >= 0 and self.epoch != NO_EPOCH:
             node.send(peer, Applied(*self.epoch, tuple(self._applied), self.knowledge.holdings_digest()))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from runtime.agent import Protocol, on
 from runtime.message import message
+from runtime.properties import eventually
 
 BETWEEN = os.environ.get("TEST_STOP_BEFORE_RENAME")
 if BETWEEN:
@@ -60,8 +61,9 @@ class Spread(Protocol):
     def result(self):
         return {"knows": self.hops is not None}
 
+    @eventually
     @staticmethod
-    def violations(world):
+    def the_limping_hear(world):
         for name, spread in world.protocols(Spread).items():
             if spread.limp and spread.hops is None:
                 yield f"{name} has not heard"

@@ -1,0 +1,87 @@
+"""Cases for dissemination: content for many formats on a mesh whose brokers join, leave and fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.testing.cases import Case, Draw
+
+TOPICS = ("news", "maps")
+PUBLISHING = 400.0
+"""From then on content is published; by then newcomers have mostly joined."""
+
+BUSY_S = 500.0
+CONDITIONS: tuple[list[list[Any]], ...] = ([], [], [["x", ">", 5]])
+
+
+def dissemination_case(draw: Draw) -> Case:
+    rng = draw.rng
+    names = draw.names(2)
+    # The first broker stays, so that there is always somebody to join.
+    others = rng.sample(names[1:], len(names) - 1)
+    joining, leaving = others[: draw.count(len(others))], others[-draw.count(2, 1) :] if rng.random() < 0.4 else []
+    formats = [f"f{number}" for number in range(draw.count(4, 1))]
+    together = rng.choice([None, 1.0])
+    dissemination: dict[str, Any] = {
+        "cag": {"formats": {name: rng.choice([1.0, rng.uniform(0.1, 5)]) for name in formats}}
+        | _operators(draw, formats),
+        "alpha": rng.choice([0.1, 1.0, 10.0]),
+        "algorithm": rng.choice(["optimal", "heuristic", "root", "leaves"]),
+        "tree": rng.choice(["discovered", "estimated"]),
+        "threshold": rng.choice([0.0, 0.5, 1e9]),
+        "tapestry": {
+            "base": rng.choice([2, 3, 4, 16]),
+            "digits": rng.choice([5, 7]),
+            "joins": {name: together or rng.uniform(0, 200) for name in joining},
+            "leaves": {name: rng.uniform(0, PUBLISHING + BUSY_S) for name in leaving},
+        },
+        "factors": rng.choice([{}, {"nodes": [0.5, 2.0], "links": [0.2, 5.0]}]),
+        "subscriptions": [_subscription(draw, names, formats) for _ in range(draw.count(2 * len(names), 1))],
+        "publications": [_publication(draw, names, formats) for _ in range(draw.count(3, 1))],
+    }
+    if rng.random() < 0.3:
+        dissemination["load"] = {"unit": 10_000.0, "node": 3.0, "link": 5.0, "aware": rng.random() < 0.5}
+    return draw.case(
+        {
+            "protocol": "dissemination",
+            "seed": draw.seed,
+            "links": draw.links,
+            # Everybody knows everybody by name, so that the living stay connected whoever fails.
+            "network": {"kind": "complete", "nodes": len(names), "delay": draw.delay()},
+            "dissemination": dissemination,
+            "faults": draw.trouble(names[1:], names, until=PUBLISHING + BUSY_S, down=300.0, most=0.3),
+        },
+        since_s=rng.choice([0.0, PUBLISHING]),
+    )
+
+
+def _operators(draw: Draw, formats: list[str]) -> dict[str, Any]:
+    rng = draw.rng
+    return {
+        "operators": {
+            source: {target: rng.uniform(0.1, 3) for target in formats if target != source and rng.random() < 0.6}
+            for source in formats
+        }
+    }
+
+
+def _subscription(draw: Draw, names: list[str], formats: list[str]) -> dict[str, Any]:
+    rng = draw.rng
+    return {
+        "broker": rng.choice(names),
+        "topic": rng.choice(TOPICS),
+        "formats": rng.sample(formats, draw.count(len(formats), 1)),
+        "where": rng.choice(CONDITIONS),
+        "at": rng.choice([0.0, rng.uniform(0, PUBLISHING + BUSY_S)]),
+    }
+
+
+def _publication(draw: Draw, names: list[str], formats: list[str]) -> dict[str, Any]:
+    rng = draw.rng
+    return {
+        "at": PUBLISHING + rng.uniform(0, BUSY_S),
+        "broker": rng.choice(names),
+        "topic": rng.choice(TOPICS),
+        "format": rng.choice(formats),
+        "content": {"x": rng.randint(0, 10)},
+    }

@@ -1,0 +1,81 @@
+"""Cases for the overlay: users that publish while they are handed over, join, leave and change their minds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.testing.cases import Case, Draw
+
+SETTLED = 200.0
+"""By then the first users are registered; what is checked happens in the seconds after it."""
+
+BUSY_S = 10.0
+DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.05, 4)", "exponential(0.05, 4)")
+"""Mostly such that what one link carries is late for what another has carried."""
+
+
+def overlay_case(draw: Draw) -> Case:
+    rng = draw.rng
+    brokers = draw.names(2)[:5]
+    users = [f"u{number}" for number in range(1, draw.count(6, 3) + 1)]
+    movers = rng.choice(["one", "many"])
+    overlay: dict[str, Any] = {
+        "users": len(users),
+        "intervals": draw.count(4, 1),
+        "dimensions": draw.count(2, 1),
+        "access_costs": rng.choice(["uniform", "plane"]),
+        "access_to_core": rng.choice([0.1, 1.0, 10.0]),
+        "capacity": 1e9,
+        "movers": movers,
+        "begin": SETTLED + rng.uniform(0, 2),
+        "period": rng.choice([0.1, 1.0]),
+        "patience": 4,
+        "unwilling": rng.choice([0.0, 0.0, 0.3]),
+        "publish_since": SETTLED,
+        "publish_until": SETTLED + BUSY_S,
+        "publish_scale": rng.choice([1.0, 3.0, 6.0]),
+    }
+    if draw.way == "timed" and rng.random() < 0.2:
+        # The paper's rule: nothing can still be on its way after so long.
+        overlay["redirect_ttl"] = 100_000.0
+    churn = {do: draw.count(2) for do in ("joins", "leaves", "interests", "rates")} if rng.random() < 0.7 else {}
+    if rng.random() < 0.4:
+        overlay, churn = _with_little_room(draw, overlay, churn, len(brokers))
+    if churn:
+        overlay["churn"] = {**churn, "between": [SETTLED, SETTLED + BUSY_S]}
+    return draw.case(
+        {
+            "protocol": "overlay",
+            "seed": draw.seed,
+            # Sessions make good what a crash swallows; on raw links there are none.
+            "links": "reliable" if "crash" in draw.faults else draw.links,
+            "network": {
+                "kind": "plane",
+                "nodes": len(brokers),
+                "connect": "complete",
+                "delay": rng.choice(DELAYS),
+                "access_delay": rng.choice([0.1, 1.0]),
+            },
+            "overlay": overlay,
+            "faults": draw.trouble([*brokers, *users], brokers, SETTLED, SETTLED + BUSY_S, most=0.3),
+        },
+        # In the midst of it: what is on its way then can be late.
+        since_s=SETTLED + rng.uniform(0, BUSY_S),
+    )
+
+
+def _with_little_room(
+    draw: Draw, overlay: dict[str, Any], churn: dict[str, int], brokers: int
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Brokers turn users away, but there is always one that has room.
+
+    If everybody wants everything and nobody changes that, all users need the same: all that is published. So a
+    capacity is a number of users. One that is being handed over counts twice, and so does what it publishes.
+    """
+    movers = draw.rng.choice(["none", "one", "many"])
+    # With many movers at once nobody joins, for a newcomer that no broker takes would not be served.
+    few = {"joins": 0 if movers == "many" else draw.count(3, 1), "leaves": churn.get("leaves", 0)}
+    users = overlay["users"] + few["joins"]
+    fit = 2 * (users // brokers + 1) if movers == "one" else (users - 1) // brokers + 1
+    room = {"capacity_factor": fit * brokers / users, "width": 1.0, "movers": movers}
+    return {key: value for key, value in overlay.items() if key != "capacity"} | room, few

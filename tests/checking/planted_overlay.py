@@ -1,0 +1,67 @@
+"""Planted bugs in the hand-over of users between brokers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocols.overlay.content import Floats
+from protocols.overlay.knowledge import Knowledge, State
+from protocols.overlay.messages import Ready, Replicate, Replicated
+from protocols.overlay.moves import Candidate, View
+from protocols.overlay.serving import Serving
+from protocols.overlay.session import Sessions
+from runtime.agent import Node
+from tests.checking.planted import Planted, never, nothing
+
+replicate = Serving.replicate
+replicated = Serving.replicated
+changes = View.changes
+knowledge = Knowledge.__init__
+
+
+def yes(self: Any, *ignored: Any) -> bool:
+    return True
+
+
+def connected_at_once(self: Serving, node: Node, sender: str, wish: Replicate) -> None:
+    """The foreign broker serves the user before it has come."""
+    replicate(self, node, sender, wish)
+    if wish.user in self.durable.residents:
+        self.durable.residents[wish.user].connected = True
+
+
+def without_waiting(self: Serving, node: Node, sender: str, news: Replicated) -> None:
+    """The user is sent away before all brokers know that it will be elsewhere; the foreign one's word finds nobody."""
+    replicated(self, node, sender, news)
+    self.ready(node, sender, Ready(news.user))
+
+
+def dearer_is_better(self: View, home: int, user: Candidate) -> Floats:
+    return -changes(self, home, user)
+
+
+def as_if_there_was_room(self: Knowledge, state: State, me: int, links: Floats, capacity: float, channels: int) -> None:
+    knowledge(self, state, me, links, 1e9, channels)
+
+
+def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, within: int = 500) -> Planted:
+    return Planted("overlay", name, target, attribute, bug, caught_by, within)
+
+
+PLANTED = [
+    planted("redirects nothing", Serving, "redirect", nothing, "nothing-lost-or-doubled"),
+    planted("thinks nothing undecided", Serving, "undecided", never, "nobody-gets-it-twice"),
+    planted("thinks nothing foreign", Serving, "is_foreign", never, "nobody-gets-it-twice"),
+    planted("thinks everything foreign", Serving, "is_foreign", yes, "nothing-lost-or-doubled"),
+    planted("ends redirections at once", Serving, "is_past", yes, "nothing-lost-or-doubled"),
+    planted("keeps what was held", Serving, "give_held", nothing, "nothing-lost-or-doubled"),
+    planted("sends nothing on", Serving, "send_on", nothing, "nothing-lost-or-doubled"),
+    planted("never disconnects", Serving, "disconnect", nothing, "hand-overs-end"),
+    planted("never hears that a redirection is over", Serving, "redirect_over", nothing, "hand-overs-end"),
+    planted("says nothing again", Sessions, "again", nothing, "nothing-lost-or-doubled"),
+    planted("keeps who has left", Serving, "leave", nothing, "one-broker-each"),
+    planted("moves users to where they cost more", View, "changes", dearer_is_better, "one-mover-lowers-the-cost"),
+    planted("thinks that there is room", Knowledge, "__init__", as_if_there_was_room, "capacities-are-kept"),
+    planted("connects at once", Serving, "replicate", connected_at_once, "one-connection-each"),
+    planted("does not wait for all", Serving, "replicated", without_waiting, "runs-without-error"),
+]
