@@ -11,7 +11,7 @@ from rich.console import Console
 from runtime.progress import Seen
 from runtime.run import simulate
 from runtime.scenario import load
-from sweeps.demo import HEIGHT, WIDTH, Falling
+from sweeps.falling import HEIGHT, WIDTH, Falling
 from tests.runtime.command import really
 
 
