@@ -18,7 +18,7 @@ from runtime.errors import OutputError, ReplayError, ScenarioError
 from runtime.interrupt import interruptible
 from runtime.progress import Progress, Seen
 from runtime.run import Outcome, simulate
-from runtime.rundir import as_json, claim, repeat, save, version_of
+from runtime.rundir import REPORT, as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
 from runtime.show import blame, complain, say, show, show_catalogue
 from runtime.simulator import Simulator
@@ -177,7 +177,8 @@ def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
     A free run is as asynchronous as the machines are. With --out it is recorded: brokerlab replay DIR runs it
     again on the simulator.
 
-    DIR holds scenario.toml, summary.json, events/*.parquet and a README.md that says how to run it again.
+    DIR holds report.html, a page to look at the run, scenario.toml, summary.json, events/*.parquet and a
+    README.md that says how to run it again.
     """
     wish = Wish(**asked)
     wish.refuse_what_does_not_fit(trace)
@@ -207,7 +208,7 @@ def _run(wish: Wish, scenario: Scenario, trace: bool) -> int:
         where = None if difference is None else vars(difference)
         _print(wish, outcome, {"deterministic": difference is None, "first_difference": where})
     if wish.out is not None and not wish.json:
-        say(f"kept in {wish.out}\n")
+        say(f"kept in {wish.out}; to look at: {wish.out / REPORT}\n")
     return _exit_code(wish, outcome, difference)
 
 
