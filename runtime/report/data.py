@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.errors import AgentError
@@ -41,10 +41,13 @@ def page_data(outcome: Outcome, report: Report) -> tuple[dict[str, Any], list[st
     index = {name: place for place, name in enumerate(names)}
     places = layout(network.graph(), report.places or network.positions) if names else {}
     places |= _beside(report.places, places)
+    kinds = [report.kinds.get(name, _kind(network.homes, name)) for name in names]
+    sorts = dict.fromkeys(["node", "broker", *report.kinds.values(), "attached"])
     data = {
         "end": number(outcome.tally.now),
         "nodes": names,
-        "kinds": [report.kinds.get(name, _kind(network.homes, name)) for name in names],
+        "kinds": kinds,
+        "sorts": [kind for kind in sorts if kind in set(kinds)],
         "x": [places[name][0] if name in places else None for name in names],
         "y": [places[name][1] if name in places else None for name in names],
         "given": bool(report.places or network.positions),
@@ -52,6 +55,7 @@ def page_data(outcome: Outcome, report: Report) -> tuple[dict[str, Any], list[st
         "home": [index.get(network.homes.get(name, ""), -1) for name in names],
         "homes": _changes([(t, n, index.get(home or "", -1)) for t, n, home in report.homes], index, notes),
         "holding": report.holding,
+        "lettered": report.lettered,
         **_held(report, index, notes),
         "texts": _changes(report.texts, index, notes),
         "down": _down(outcome, index),
@@ -77,7 +81,12 @@ def _kind(homes: Mapping[str, str], name: str) -> str:
 
 def check_names(report: Report, known: Mapping[str, Any]) -> None:
     """A name that is no node's is a mistake in the protocol's report."""
-    used = [*(row[1] for row in (*report.held, *report.texts, *report.homes)), *report.places, *report.kinds]
+    used = [
+        *(row[1] for row in (*report.held, *report.texts, *report.homes)),
+        *report.places,
+        *report.kinds,
+        *report.painted,
+    ]
     used += [home for _, _, home in report.homes if home is not None]
     used += [end for layer in report.layers for arrow in layer.arrows for end in arrow[:2]]
     for name in used:
@@ -134,11 +143,12 @@ def _changes(rows: Sequence[tuple[float, str, Any]], index: Mapping[str, int], n
 
 def _held(report: Report, index: Mapping[str, int], notes: list[str]) -> dict[str, Any]:
     named = dict.fromkeys(report.items)
-    found = sorted({item for _, _, items in report.held for item in items} - named.keys())
+    found = sorted({*(item for _, _, items in report.held for item in items), *report.painted.values()} - named.keys())
     items = [*named, *found]
     place = {item: number for number, item in enumerate(items)}
     rows = [(time, name, sorted({place[item] for item in held})) for time, name, held in report.held]
-    return {"items": items, "held": _changes(rows, index, notes)}
+    painted = [[index[name], place[item]] for name, item in report.painted.items() if name in index]
+    return {"items": items, "held": _changes(rows, index, notes), "painted": painted}
 
 
 def _down(outcome: Outcome, index: Mapping[str, int]) -> list[list[Any]]:
@@ -235,11 +245,26 @@ def _ends(outcome: Outcome, index: Mapping[str, int]) -> dict[str, list[list[str
     """What the results say of single nodes."""
     found: dict[str, list[list[str]]] = {}
     for key, result in outcome.results.items():
-        if not isinstance(result, dict) or not result or not all(name in index for name in result):
-            continue
-        for name, value in result.items():
-            inner = value.items() if isinstance(value, dict) else [("", value)]
-            for label, item in inner:
-                words = f"{key} {label}".strip().replace("_", " ")
-                found.setdefault(str(index[name]), []).append([words, told(item)[:TOLD]])
+        for words, by_node in _by_node(key, result, index):
+            for name, value in by_node.items():
+                inner = value.items() if isinstance(value, dict) else [("", value)]
+                for label, item in inner:
+                    row = [f"{words} {label}".strip().replace("_", " "), told(item)[:TOLD]]
+                    found.setdefault(str(index[name]), []).append(row)
     return found
+
+
+def _by_node(key: str, result: Any, index: Mapping[str, int]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Tables whose rows are nodes, also inside of a result."""
+    if not isinstance(result, dict):
+        return
+    if is_by_node(result, index):
+        yield key, result
+        return
+    for inner, value in result.items():
+        if is_by_node(value, index):
+            yield f"{key} {inner}", value
+
+
+def is_by_node(result: Any, names: Container[str]) -> bool:
+    return isinstance(result, dict) and bool(result) and all(name in names for name in result)

@@ -63,6 +63,15 @@ class Report:
     items: list[str] = field(default_factory=list)
     """What can be held, in the order of its colours; what is not named here follows in the order of its names."""
 
+    lettered: bool = True
+    """Is what a node holds written beside it on the map, or only seen by its colour?"""
+
+    results: Mapping[str, Any] = field(default_factory=dict)
+    """The run's results."""
+
+    crashes: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    """From when to when each node was down."""
+
     held: list[tuple[float, str, tuple[str, ...]]] = field(default_factory=list)
     texts: list[tuple[float, str, str]] = field(default_factory=list)
     homes: list[tuple[float, str, str | None]] = field(default_factory=list)
@@ -70,6 +79,7 @@ class Report:
     moments: list[tuple[float, str]] = field(default_factory=list)
     places: dict[str, tuple[float, float]] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    painted: dict[str, str] = field(default_factory=dict)
     layers: list[Layer] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
@@ -97,6 +107,13 @@ class Report:
     def kind(self, node: str, kind: str) -> None:
         """What sort of node this is: "store", "publisher". Each sort has its own shape."""
         self.kinds[node] = kind
+
+    def paint(self, node: str, item: str) -> None:
+        """Give the node this item's colour, whatever it holds."""
+        self.painted[node] = item
+
+    def is_down(self, node: str, time: float) -> bool:
+        return any(since <= time < until for since, until in self.crashes.get(node, ()))
 
     def layer(self, title: str, about: str = "") -> Layer:
         """A set of arrows between nodes, to be chosen by the reader; the first one is shown at once."""

@@ -13,13 +13,13 @@ from markupsafe import Markup
 from runtime.errors import AgentError, BrokerlabError
 from runtime.properties import Property
 from runtime.report.common import add_what_every_run_shows
-from runtime.report.data import check_names, packed, page_data
+from runtime.report.data import check_names, is_by_node, packed, page_data
 from runtime.report.model import Panel, Report
 from runtime.run import Outcome
 from runtime.show import as_rows, is_number, told, words
 
 PAGE = Path(__file__).parent / "page"
-SCRIPTS = ("format.js", "run.js", "map.js", "marks.js", "chart.js", "side.js", "main.js")
+SCRIPTS = ("format.js", "run.js", "marks.js", "map.js", "look.js", "chart.js", "side.js", "main.js")
 ROWS = 200
 LISTED = 8
 LONGEST = 300
@@ -28,13 +28,14 @@ WIDE = 5
 
 def report_of(outcome: Outcome) -> tuple[Report, AgentError | None]:
     """What the system says of its run with what every run shows, and what is wrong in the system's own part."""
-    report, mistake = Report(), None
+    known: dict[str, Any] = {"results": outcome.results, "crashes": outcome.scenario.plan.crashes}
+    report, mistake = Report(**known), None
     try:
         outcome.scenario.system.report(outcome.world, report)
         check_names(report, outcome.scenario.network.neighbours)
     except Exception as problem:
         told = str(problem) if isinstance(problem, BrokerlabError) else f"{type(problem).__name__}: {problem}"
-        report, mistake = Report(), AgentError(f"the protocol's own part of the report: {told}")
+        report, mistake = Report(**known), AgentError(f"the protocol's own part of the report: {told}")
         mistake.__cause__ = problem
     add_what_every_run_shows(outcome, report)
     return report, mistake
@@ -139,9 +140,14 @@ def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _tables(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    headings = outcome.scenario.system.headings
+    headings, names = outcome.scenario.system.headings, outcome.scenario.network.neighbours
     for key, value in outcome.results.items():
         if value and isinstance(value, dict):
+            if not is_by_node(value, names):
+                value = {
+                    label: f"{len(item):,} values, with each node" if is_by_node(item, names) else item
+                    for label, item in value.items()
+                }
             columns, rows = as_rows(value, headings.get(key, ()))
             yield _table(words(key).capitalize(), columns, rows, "all of them are in summary.json")
 

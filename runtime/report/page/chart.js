@@ -56,7 +56,7 @@ class Chart {
     this.height = Math.max(80, box.height);
     [this.low, this.high] = this.range();
     const parts = [];
-    for (const [since, until, text] of this.run.spans) {
+    for (const [since, until, text] of this.run.spans.filter((_, place) => place % 2 === 0)) {
       const shade = draw("rect", { class: "shade", x: this.x(since), y: TOP, width: Math.max(1, this.x(Math.min(until ?? this.run.end, this.run.end)) - this.x(since)), height: this.height - TOP - BOTTOM });
       shade.append(draw("title", {}, text));
       parts.push(shade);

@@ -124,7 +124,7 @@ function listen() {
   layers.append(...run.layers.map((layer, place) => new Option(layer.title, place)), new Option("none", -1));
   layers.onchange = () => {
     map.layer = Number(layers.value);
-    $("layer-about").textContent = map.layer >= 0 ? run.layers[map.layer].about : "";
+    layers.title = map.layer >= 0 ? run.layers[map.layer].about : "";
     map.paint();
   };
   layers.onchange();

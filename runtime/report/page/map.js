@@ -19,22 +19,21 @@ class NetworkMap {
     this.names = true;
     this.guests = true;
     this.onChoose = chosen;
-    const kinds = [...new Set(run.kinds)].sort((a, b) => this.rank(a) - this.rank(b));
-    this.kinds = kinds;
-    this.shape = run.kinds.map((kind) => SHAPES[kinds.indexOf(kind) % SHAPES.length]);
+    this.kinds = run.sorts;
+    this.shape = run.kinds.map((kind) => SHAPES[run.sorts.indexOf(kind) % SHAPES.length]);
     this.small = run.attached;
+    this.painted = new Map(run.painted);
     this.longest = run.heldLines.map((line) => line ? Math.max(...line.v.map((held) => this.itemsText(held).length)) : 0);
+    this.order = run.nodes.map((_, node) => node).sort((a, b) => brokersLast(run, a, b));
     this.peers = Array.from({ length: run.count }, () => []);
     for (let at = 0; at < run.edges.length; at += 2) {
       this.peers[run.edges[at]].push(run.edges[at + 1]);
       this.peers[run.edges[at + 1]].push(run.edges[at]);
     }
-    this.listen();
+    lookAround(this);
     new ResizeObserver(() => this.resize()).observe($("map-box"));
     this.resize();
   }
-
-  rank(kind) { return ["node", "broker"].includes(kind) ? -1 : this.run.kinds.indexOf(kind); }
 
   resize() {
     const box = $("map-box").getBoundingClientRect(), scale = window.devicePixelRatio || 1;
@@ -55,14 +54,13 @@ class NetworkMap {
     const ringed = run.attached.some((guest, node) => guest && run.x[node] === null);
     const area = this.width * this.height / Math.max(1, brokers * (ringed ? 3 : 1.6));
     this.radius = Math.max(2.2, Math.min(15, Math.sqrt(area) * .14));
-    this.least = Math.max(1.8, Math.min(this.radius * .62, 8));
+    this.least = Math.max(guests <= 200 ? 4 : 1.8, Math.min(this.radius * .62, 8));
     const pad = this.radius + 26 + (ringed ? 4 * this.least : 0);
     const [w, h] = [Math.max(20, this.width - 2 * pad - (ringed ? 40 : 10)), Math.max(20, this.height - 2 * pad)];
     const [sx, sy] = [w / ((right - left) || 1e-9), h / ((bottom - top) || 1e-9)];
     const both = Math.min(sx, sy), most = run.given ? 1 : STRETCH;
     this.unit = [Math.min(sx, both * most), Math.min(sy, both * most)];
     this.middle = [(left + right) / 2, (top + bottom) / 2];
-    this.crowded = guests > 4000;
   }
 
   at(x, y) {
@@ -109,17 +107,19 @@ class NetworkMap {
   }
 
   itemsText(held) {
-    if (!held || !held.length) return "";
+    if (!held || !held.length || !this.run.lettered) return "";
     const text = held.map((item) => this.run.items[item]).join(" ");
-    return text.length <= 16 ? text : `${held.length} of ${this.run.items.length}`;
+    if (text.length <= 16) return text;
+    return this.run.count <= 40 ? `${held.length} of ${this.run.items.length}` : "";
   }
 
   fills(node) {
+    if (this.painted.has(node)) return [ofItem(this.painted.get(node))];
     const held = this.run.heldAt(node, this.time);
     if (held === null) return [colours.node];
-    if (this.item >= 0) return [held.includes(this.item) ? ofItem(this.item) : colours.node];
+    if (this.item >= 0) return [held.includes(this.item) ? ofItem(this.run.items.length <= PALETTE ? this.item : 0) : colours.paper];
     if (!held.length) return [colours.paper];
-    if (this.run.items.length <= PALETTE && held.length <= PIE) return held.map(ofItem);
+    if (held.length === 1 || (this.run.items.length <= PALETTE && held.length <= PIE)) return held.map(ofItem);
     return [mixed(colours.low, colours.high, held.length / this.run.items.length)];
   }
 
@@ -136,13 +136,13 @@ class NetworkMap {
     this.settle();
     this.paintLinks(pen);
     this.lettered = this.layer >= 0 ? this.paintArrows(pen, run.layers[this.layer]) : [];
-    const order = [...this.spots.keys()].sort((a, b) => this.small[b] - this.small[a]);
-    this.shown = order.filter((node) => this.spots[node] && this.isVisible(node));
+    this.shown = this.order.filter((node) => this.isVisible(node));
     for (const node of this.shown) this.paintNode(pen, node);
     this.paintNames(pen);
   }
 
   isVisible(node) {
+    if (!this.spots[node]) return false;
     const [x, y] = this.spots[node];
     return x > -40 && y > -40 && x < this.width + 40 && y < this.height + 40;
   }
@@ -163,7 +163,7 @@ class NetworkMap {
     for (let node = 0; node < run.count; node++) {
       const home = run.attached[node] && this.spots[node] ? run.homeOf(node, time) : -1;
       if (home < 0 || !this.spots[home]) continue;
-      pen.strokeStyle = run.x[node] !== null && run.heldAt(home, time) !== null ? this.fills(home)[0] : colours.edge;
+      pen.strokeStyle = run.x[node] !== null && this.painted.has(home) ? this.fills(home)[0] : colours.edge;
       pen.beginPath(); pen.moveTo(...this.spots[node]); pen.lineTo(...this.spots[home]); pen.stroke();
     }
     pen.globalAlpha = 1;
@@ -181,11 +181,16 @@ class NetworkMap {
 
   paintArrows(pen, layer) {
     const labels = new Map();
-    for (const [a, b, label, since, until] of layer.arrows) {
-      if (since > this.time || this.time > (until ?? Infinity) || !this.spots[a] || !this.spots[b]) continue;
-      const middle = arrow(pen, this.spots[a], this.spots[b], this.size(a) + 1, this.size(b) + 2, colours.accent);
-      if (middle && label) labels.set(`${a} ${b}`, [middle, label]);
+    const there = layer.arrows.filter(([a, b, , since, until]) => since <= this.time && this.time <= (until ?? Infinity) && this.isVisible(a) && this.isVisible(b));
+    const many = there.length > FEW;
+    pen.strokeStyle = pen.fillStyle = colours.accent;
+    pen.lineWidth = many ? .8 : 2;
+    pen.globalAlpha = many ? .7 : 1;
+    for (const [a, b, label] of there) {
+      const middle = arrow(pen, this.spots[a], this.spots[b], this.size(a) + 1, this.size(b) + (many ? 1 : 2), many ? 4.5 : 9);
+      if (middle && label && !many) labels.set(`${a} ${b}`, [middle, label]);
     }
+    pen.globalAlpha = 1;
     return [...labels.values()];
   }
 
@@ -255,8 +260,6 @@ class NetworkMap {
     haloed(pen, text, a, b + (size + 2) / 2, colours.soft);
   }
 
-  // Looking around and choosing
-
   nodeAt(x, y) {
     let best = -1, nearest = Infinity;
     for (const node of this.shown || []) {
@@ -274,48 +277,9 @@ class NetworkMap {
   }
 
   fit() { this.zoom = 1; this.shift = [0, 0]; this.paint(); }
-
-  listen() {
-    const canvas = this.canvas;
-    let from = null, moved = false;
-    canvas.addEventListener("pointerdown", (event) => { from = [event.offsetX, event.offsetY, ...this.shift]; moved = false; canvas.setPointerCapture(event.pointerId); });
-    canvas.addEventListener("pointermove", (event) => {
-      const [x, y] = [event.offsetX, event.offsetY];
-      if (from && (moved || Math.hypot(x - from[0], y - from[1]) > 4)) {
-        moved = true;
-        canvas.classList.add("moving");
-        this.shift = [from[2] + x - from[0], from[3] + y - from[1]];
-        this.paint();
-        return;
-      }
-      const over = this.nodeAt(x, y);
-      if (over !== this.over) { this.over = over; canvas.classList.toggle("over", over >= 0); this.paint(); }
-      this.tell(over, x, y);
-    });
-    const over = () => { from = null; canvas.classList.remove("moving"); };
-    canvas.addEventListener("pointerup", (event) => { if (from && !moved) this.onChoose(this.nodeAt(event.offsetX, event.offsetY)); over(); });
-    canvas.addEventListener("pointercancel", over);
-    canvas.addEventListener("pointerleave", () => { this.over = -1; this.tell(-1); this.paint(); });
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoomBy(Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY);
-    }, { passive: false });
-    $("zoom-in").onclick = () => this.zoomBy(1.6);
-    $("zoom-out").onclick = () => this.zoomBy(1 / 1.6);
-    $("fit").onclick = () => this.fit();
-  }
-
-  tell(node, x, y) {
-    const tip = $("tip");
-    tip.hidden = node < 0;
-    if (node < 0) return;
-    const held = this.run.heldAt(node, this.time), run = this.run;
-    const items = held === null ? "" : `\n${run.holding} ${held.slice(0, 30).map((item) => run.items[item]).join(" ") || "nothing"}${held.length > 30 ? " ..." : ""}`;
-    tip.textContent = `${run.nodes[node]} (${run.kinds[node]}${run.isDown(node, this.time) ? ", down" : ""})${items}`;
-    tip.style.left = `${Math.min(x + 14, this.width - tip.offsetWidth - 4)}px`;
-    tip.style.top = `${Math.min(y + 14, this.height - tip.offsetHeight - 4)}px`;
-  }
 }
+
+// In a small network brokers lie over what is attached to them; in a large one who is attached would be hidden.
+function brokersLast(run, a, b) { return (run.count <= FEW ? 1 : -1) * (run.attached[b] - run.attached[a]); }
 
 function shortened(name) { return name.length <= 22 ? name : `${name.slice(0, 20)}…`; }

@@ -55,19 +55,17 @@ function cross(pen, x, y, r) {
 }
 
 // A slightly bent arrow between the rims of two nodes; gives the place of its label.
-function arrow(pen, [ax, ay], [bx, by], from, to, colour) {
+function arrow(pen, [ax, ay], [bx, by], from, to, head) {
   const length = Math.hypot(bx - ax, by - ay) || 1, ux = (bx - ax) / length, uy = (by - ay) / length;
-  if (length < from + to + 6) return null;
+  if (length < from + to + head * .6) return null;
   const bend = Math.min(18, length * .12), mx = (ax + bx) / 2 - uy * bend, my = (ay + by) / 2 + ux * bend;
   const leave = Math.atan2(my - ay, mx - ax), arrive = Math.atan2(by - my, bx - mx);
   const sx = ax + from * Math.cos(leave), sy = ay + from * Math.sin(leave);
   const ex = bx - to * Math.cos(arrive), ey = by - to * Math.sin(arrive);
-  pen.strokeStyle = pen.fillStyle = colour;
-  pen.lineWidth = 2;
-  pen.beginPath(); pen.moveTo(sx, sy); pen.quadraticCurveTo(mx, my, ex - 5 * Math.cos(arrive), ey - 5 * Math.sin(arrive)); pen.stroke();
+  pen.beginPath(); pen.moveTo(sx, sy); pen.quadraticCurveTo(mx, my, ex - head / 2 * Math.cos(arrive), ey - head / 2 * Math.sin(arrive)); pen.stroke();
   pen.beginPath();
   pen.moveTo(ex, ey);
-  for (const side of [2.7, -2.7]) pen.lineTo(ex + 9 * Math.cos(arrive + side), ey + 9 * Math.sin(arrive + side));
+  for (const side of [2.7, -2.7]) pen.lineTo(ex + head * Math.cos(arrive + side), ey + head * Math.sin(arrive + side));
   pen.fill();
   return [(ax + bx) / 2 - uy * bend * .5, (ay + by) / 2 + ux * bend * .5];
 }

@@ -118,7 +118,14 @@ class Items {
       };
       return button;
     });
+    if (!own) this.buttons[this.liveliest()]?.click();
     $("items").append(make("span", "", run.holding), ...this.buttons, run.items.length > 300 ? "..." : "");
+  }
+
+  // Where colours are too few for all items, the one whose number of holders changed most is shown at first.
+  liveliest() {
+    const first = this.run.holders(0), changes = this.run.holders(this.run.end).map((count, item) => Math.abs(count - first[item]));
+    return changes.indexOf(Math.max(...changes));
   }
 
   show(time) {
