@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.errors import AgentError
 from runtime.report.layout import Places, layout
 from runtime.report.model import Curve, Report
 from runtime.report.thinning import LOGGED, STATES, few_points, few_states, shares
@@ -77,21 +76,6 @@ def number(value: float) -> float:
 
 def _kind(homes: Mapping[str, str], name: str) -> str:
     return ("attached" if name in homes else "broker") if homes else "node"
-
-
-def check_names(report: Report, known: Mapping[str, Any]) -> None:
-    """A name that is no node's is a mistake in the protocol's report."""
-    used = [
-        *(row[1] for row in (*report.held, *report.texts, *report.homes)),
-        *report.places,
-        *report.kinds,
-        *report.painted,
-    ]
-    used += [home for _, _, home in report.homes if home is not None]
-    used += [end for layer in report.layers for arrow in layer.arrows for end in arrow[:2]]
-    for name in used:
-        if name not in known:
-            raise AgentError(f"the report speaks of {name!r}, which is no node of the network")
 
 
 def _beside(given: Places, placed: Places) -> Places:
@@ -214,9 +198,8 @@ def _log(outcome: Outcome, index: Mapping[str, int], notes: list[str]) -> list[d
     for event, most in shares(counts, LOGGED).items():
         columns = events.sample(event, most)
         if len(columns["time"]) < counts[event]:
-            every = counts[event] / len(columns["time"])
             notes.append(
-                f"Of {counts[event]:,} rows of {event} about every {every:.0f}th is here; "
+                f"Of {counts[event]:,} rows of {event} {len(columns['time']):,} are here, evenly spread; "
                 f"all are in events/{event}.parquet."
             )
         rest = {name: values for name, values in columns.items() if name not in ("time", "node")}

@@ -10,7 +10,7 @@ What is said of a node holds from that time on, until something else is said of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,11 +46,12 @@ class Layer:
 
     title: str
     about: str
+    check: Callable[[str], str] = str
     arrows: list[tuple[str, str, str, float, float | None]] = field(default_factory=list)
 
     def arrow(self, source: str, target: str, label: str = "", since: float = 0.0, until: float | None = None) -> None:
         """An arrow from one node to another, from this time on; with `until`, only up to then."""
-        self.arrows.append((source, target, label, float(since), until))
+        self.arrows.append((self.check(source), self.check(target), label, float(since), until))
 
 
 @dataclass
@@ -69,6 +70,9 @@ class Report:
     results: Mapping[str, Any] = field(default_factory=dict)
     """The run's results."""
 
+    nodes: Container[str] | None = None
+    """The nodes that there are; where they are known, other names are refused."""
+
     crashes: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     """From when to when each node was down."""
 
@@ -84,40 +88,45 @@ class Report:
     curves: list[Curve] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
 
+    def _known(self, node: str) -> str:
+        if self.nodes is not None and node not in self.nodes:
+            raise AgentError(f"the report speaks of {node!r}, which is no node of the network")
+        return node
+
     # Nodes over time
 
     def hold(self, time: float, node: str, items: Iterable[str]) -> None:
         """From this time on the node holds these items. They are written beside it and give it its colour."""
         if isinstance(items, str):
             raise AgentError(f"report.hold({time!r}, {node!r}, {items!r}): write a list of items, not text")
-        self.held.append((float(time), node, tuple(items)))
+        self.held.append((float(time), self._known(node), tuple(items)))
 
     def text(self, time: float, node: str, text: str) -> None:
         """From this time on this is to be read where the node is described; lines are kept."""
-        self.texts.append((float(time), node, text))
+        self.texts.append((float(time), self._known(node), text))
 
     def home(self, time: float, node: str, broker: str | None) -> None:
         """From this time on the node is attached to this broker; None: it is not there."""
-        self.homes.append((float(time), node, broker))
+        self.homes.append((float(time), self._known(node), None if broker is None else self._known(broker)))
 
     def place(self, node: str, x: float, y: float) -> None:
         """Where the node is drawn, in any scale; the others follow only if all brokers have a place."""
-        self.places[node] = (float(x), float(y))
+        self.places[self._known(node)] = (float(x), float(y))
 
     def kind(self, node: str, kind: str) -> None:
         """What sort of node this is: "store", "publisher". Each sort has its own shape."""
-        self.kinds[node] = kind
+        self.kinds[self._known(node)] = kind
 
     def paint(self, node: str, item: str) -> None:
         """Give the node this item's colour, whatever it holds."""
-        self.painted[node] = item
+        self.painted[self._known(node)] = item
 
     def is_down(self, node: str, time: float) -> bool:
         return any(since <= time < until for since, until in self.crashes.get(node, ()))
 
     def layer(self, title: str, about: str = "") -> Layer:
         """A set of arrows between nodes, to be chosen by the reader; the first one is shown at once."""
-        self.layers.append(Layer(title, about))
+        self.layers.append(Layer(title, about, self._known))
         return self.layers[-1]
 
     # The run over time

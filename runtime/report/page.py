@@ -13,7 +13,7 @@ from markupsafe import Markup
 from runtime.errors import AgentError, BrokerlabError
 from runtime.properties import Property
 from runtime.report.common import add_what_every_run_shows
-from runtime.report.data import check_names, is_by_node, packed, page_data
+from runtime.report.data import is_by_node, packed, page_data
 from runtime.report.model import Panel, Report
 from runtime.run import Outcome
 from runtime.show import as_rows, is_number, told, words
@@ -28,11 +28,15 @@ WIDE = 5
 
 def report_of(outcome: Outcome) -> tuple[Report, AgentError | None]:
     """What the system says of its run with what every run shows, and what is wrong in the system's own part."""
-    known: dict[str, Any] = {"results": outcome.results, "crashes": outcome.scenario.plan.crashes}
+    scenario = outcome.scenario
+    known: dict[str, Any] = {
+        "results": outcome.results,
+        "nodes": scenario.network.neighbours,
+        "crashes": scenario.plan.crashes,
+    }
     report, mistake = Report(**known), None
     try:
-        outcome.scenario.system.report(outcome.world, report)
-        check_names(report, outcome.scenario.network.neighbours)
+        scenario.system.report(outcome.world, report)
     except Exception as problem:
         told = str(problem) if isinstance(problem, BrokerlabError) else f"{type(problem).__name__}: {problem}"
         report, mistake = Report(**known), AgentError(f"the protocol's own part of the report: {told}")
@@ -63,6 +67,7 @@ def page(
         summary=summary,
         ended="quiet" if outcome.quiescent else "interrupted" if outcome.interrupted else "stopped by a limit",
         faults=", ".join(f"{kind} {count:,}" for kind, count in summary["faults"].items()) or "none",
+        past=sum(row["messages"] for row in summary["underlay"].values()),
         command=command,
         versions=versions,
         properties=[_judged(outcome, found) for found in outcome.scenario.system.properties()],

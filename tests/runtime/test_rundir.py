@@ -126,7 +126,13 @@ def test_another_run_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert "holds a run of another scenario or seed; choose a new folder, or add --force" in refused.stderr
     assert kept(tmp_path) == before
     assert brokerlab("run", "coverage", "--out", tmp_path, "--force").exit_code == 0
-    assert sorted(kept(tmp_path)) == ["README.md", "events/response.parquet", "report.html", "scenario.toml", "summary.json"]
+    assert sorted(kept(tmp_path)) == [
+        "README.md",
+        "events/response.parquet",
+        "report.html",
+        "scenario.toml",
+        "summary.json",
+    ]
 
 
 def test_the_same_scenario_is_replaced_and_nothing_old_stays(tmp_path: Path) -> None:

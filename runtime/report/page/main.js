@@ -137,6 +137,7 @@ async function begin() {
   if ($("map")) map = new NetworkMap(run, choose);
   if ($("items")) items = new Items(run, (item) => { map.item = item; map.paint(); });
   charts = run.curves.map((curve, place) => new Chart(run, curve, place, (time) => { pause(); setTime(time); }));
+  $("curves").dataset.count = charts.length;
   $("curves").append(...charts.map((chart) => chart.box));
   listMoments();
   listen();

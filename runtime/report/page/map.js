@@ -254,7 +254,8 @@ class NetworkMap {
     if (!found) return;
     const [a, b] = found;
     room.take([a - width / 2, b - height / 2, width, height], node);
-    haloed(pen, name, a, this.longest[node] ? b - (size + 2) / 2 : b, small ? colours.soft : colours.ink);
+    const above = !text && b < y - r;  // then the name alone is next to its node
+    haloed(pen, name, a, this.longest[node] && !(b === y && !text) ? b + (above ? 1 : -1) * (size + 2) / 2 : b, small ? colours.soft : colours.ink);
     if (!text) return;
     pen.font = `${size - 1}px system-ui, sans-serif`;
     haloed(pen, text, a, b + (size + 2) / 2, colours.soft);
