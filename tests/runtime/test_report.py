@@ -252,3 +252,17 @@ def test_given_places_are_kept() -> None:
 def test_what_is_said_must_make_sense() -> None:
     with pytest.raises(AgentError, match="not text"):
         Report().hold(1.0, "n1", "abc")
+
+
+def test_the_panel_of_ones_own_in_the_docs_works(tmp_path: Path) -> None:
+    code = (EXAMPLES / "my_rumour.py").read_text("utf-8")
+    assert f"```python\n{code}```" in (EXAMPLES.parent / "report.md").read_text("utf-8")
+    assert brokerlab("run", EXAMPLES / "my_rumour.toml", "--out", tmp_path).exit_code == 0
+    page = kept(tmp_path / "report.html")
+    log = page.data["log"][0]
+    hops = dict(zip(log["n"], log["f"][0], strict=True))
+    heard = page.held(page.data["end"])
+    assert heard == {name: [f"hop {hops[place]}"] for place, name in enumerate(page.data["nodes"])}
+    assert page.held(0.0)["n1"] == ["hop 0"] and page.held(0.0)["n2"] == []
+    assert page.line("who knows it", "nodes")[-1][1] == 40
+    assert "Over how many hops" in (tmp_path / "report.html").read_text()
