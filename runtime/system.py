@@ -153,10 +153,9 @@ class Uniform(System):
         return {"by_node": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
 
     def report(self, world: World, report: Report) -> None:
-        """What the protocol's static `report(world, report)` says, if it has one."""
-        own: Callable[[World, Report], None] | None = getattr(self.protocol, "report", None)
-        if own is not None:
-            own(world, report)
+        """What the protocol's static `report(world, report)` says, if it has one; a handler may have that name, too."""
+        if isinstance(inspect.getattr_static(self.protocol, "report", None), staticmethod):
+            self.protocol.report(world, report)  # type: ignore[attr-defined]
 
     @classmethod
     def case(cls, draw: Draw) -> Case:

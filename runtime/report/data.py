@@ -242,7 +242,7 @@ def _by_node(key: str, result: Any, index: Mapping[str, int]) -> Iterator[tuple[
     if not isinstance(result, dict):
         return
     if is_by_node(result, index):
-        yield key, result
+        yield "" if key == "by_node" else key, result
         return
     for inner, value in result.items():
         if is_by_node(value, index):

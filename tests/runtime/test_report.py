@@ -19,7 +19,9 @@ from runtime.report import Report
 from runtime.report.layout import layout
 from runtime.report.thinning import CHANGES, POINTS, STATES, few_points, few_states, shares
 from runtime.run import simulate
+from runtime.rundir import save
 from runtime.scenario import load
+from runtime.simulator import Simulator
 from tests.runtime.command import EXAMPLES, TICKS, brokerlab, scenario
 from tests.runtime.reported import kept, shown
 
@@ -59,6 +61,28 @@ def test_a_run_that_was_stopped_is_not_judged(tmp_path: Path) -> None:
     assert '<span class="verdict undecided">undecided</span>' in text
     assert "stopped by a limit after" in text
     assert '<span class="judged not-judged">not judged</span> <b>tables-are-right</b>' in text
+
+
+def test_an_interrupted_run_has_one(tmp_path: Path) -> None:
+    def stop(sim: Simulator) -> None:
+        if sim.now > 30:
+            raise KeyboardInterrupt
+
+    save(simulate(load("coverage"), stop), tmp_path)
+    text = (tmp_path / "report.html").read_text()
+    assert "interrupted after" in text and '<span class="verdict undecided">' in text
+    assert 30 < kept(tmp_path / "report.html").data["end"] <= 50
+
+
+def test_a_network_that_is_too_large_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.report.data.DRAWN", 10)
+    brokerlab("run", "coverage", "--out", tmp_path)
+    page = kept(tmp_path / "report.html")
+    assert page.data["nodes"] == [] and page.data["held"]["t"] == []
+    assert page.data["log"][0]["n"][0].startswith("client")
+    text = (tmp_path / "report.html").read_text()
+    assert "15 nodes are too many to draw; the log and the curves are of all of them." in text
+    assert 'id="map"' not in text
 
 
 def test_a_run_in_which_nothing_happens(tmp_path: Path) -> None:
@@ -106,6 +130,11 @@ def test_a_protocol_of_ones_own_adds_panels(tmp_path: Path) -> None:
     assert '<i style="width: 25.0%">' in text
     assert 'src="data:image/svg+xml;base64,' in text
     assert kept(tmp_path / "run" / "report.html").line("Curve", "x") == [(1.0, 1.0), (3.0, 2.0)]
+
+
+def test_a_handler_may_be_called_report(tmp_path: Path) -> None:
+    path = scenario(tmp_path, "ticks.py:Ticks", TICKS.replace("def ticked", "def report"), "limits.time = 5.5")
+    assert brokerlab("run", path, "--out", tmp_path / "run").exit_code == 3
 
 
 @pytest.mark.parametrize(("said", "told"), [

@@ -304,6 +304,18 @@ def test_a_run_in_which_nothing_happens_opens(browser: Browser, tmp_path: Path) 
     opened.close()
 
 
+def test_a_network_that_is_too_large_leaves_log_and_curves(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.report.data.DRAWN", 2)
+    brokerlab("run", "holistic", "--out", tmp_path)
+    opened = Opened(browser, tmp_path)
+    opened.page.keyboard.press("ArrowLeft")
+    assert "n3" in opened.text("#rows")
+    assert opened.page.locator(".curve svg path.line").count() >= 3
+    opened.close()
+
+
 LARGE = [
     'network={kind="random-graph", nodes=3000, degree=3.0, delay="uniform(0.5, 1.5)"}',
     'storage={random_stores={count=10, topics=["a"]}}',

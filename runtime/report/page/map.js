@@ -204,6 +204,7 @@ class NetworkMap {
       pen.fillStyle = colours.warn;
       pen.fill();
     }
+    if (down) filled(pen, this.shape[node], x, y, r, [colours.paper]);
     pen.globalAlpha = down ? .35 : 1;
     filled(pen, this.shape[node], x, y, r, this.fills(node));
     pen.strokeStyle = colours.rim;
