@@ -80,8 +80,9 @@ class EventLog:
 
     def sample(self, event: str, most: int) -> dict[str, list[Any]]:
         """At most so many rows of this event, evenly spread over it, as columns in the table's order."""
-        columns = self._columns[event]
-        ranks = np.unique(np.array(columns["node"], dtype=object), return_inverse=True)[1]
+        columns = self._columns.get(event, {"time": [], "node": []})
+        rank = {name: place for place, name in enumerate(sorted(set(columns["node"])))}
+        ranks = np.fromiter(map(rank.__getitem__, columns["node"]), np.int64, len(columns["node"]))
         order = np.lexsort((ranks, np.array(columns["time"], dtype=np.float64)))
         if len(order) > most:
             order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agents.coverage import CoverageSystem
 
 LAYERS = 10
+MOST = 20_000
+"""Answers that are drawn."""
 
 
 def coverage_report(system: CoverageSystem, world: World, report: Report) -> None:
@@ -24,9 +26,10 @@ def coverage_report(system: CoverageSystem, world: World, report: Report) -> Non
     for name in system.settings.clients:
         report.kind(name, "client")
     _next_hops(world, report)
-    answers = [(row["time"], row["distance_hops"]) for row in world.events.rows("response")]
-    if answers:
-        report.curve("hop distance of each answer", {"hops from the store": answers}, unit="hops")
+    if world.events.count("response"):
+        answers = world.events.sample("response", MOST)
+        distances = list(zip(answers["time"], answers["distance_hops"], strict=True))
+        report.curve("hop distance of each answer", {"hops from the store": distances}, unit="hops")
         report.table("Requests", ("at", "client", "topic", "store", "hops", "messages"), _requests(system, world))
 
 
