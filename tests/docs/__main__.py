@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from tests.docs.pages import blocks
 from tests.docs.session import Session, fits
 from tests.runtime.command import EXAMPLES
@@ -25,8 +26,8 @@ def renew(page: Path, folder: Path, full: bool) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         session = Session(folder, monkeypatch)
         for block in blocks(page):
-            for command in block.commands() if not block.not_run and (full or not block.full) else ():
-                if command.words[0] == "make":
+            for command in block.commands() if not block.not_run else ():
+                if command.words[0] == "make" or (command.full and not full):
                     continue
                 code, out, both = session.run(command)
                 if code != command.exit_code:
@@ -36,6 +37,7 @@ def renew(page: Path, folder: Path, full: bool) -> None:
                     old = f"$ {command.line}\n{command.shown}"
                     text = text.replace(old, f"$ {command.line}\n{printed}", 1)
                     print(f"{block}: {command.line}: new output")
+        session.end()
     page.write_text(text, "utf-8")
 
 

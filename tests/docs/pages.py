@@ -5,10 +5,11 @@ A comment before a block says what is special about it:
     <!-- full -->            it takes long: run in make test-full only
     <!-- exit 1 -->          in it, brokerlab ends with this exit code
     <!-- part -->            Python that does not stand alone: it must be Python, but it is not run
+    <!-- needs X -->         run only where this package is installed
     <!-- not run: why -->    commands that no test can run
 
 A block of Python or TOML below a link to a file of that kind shows that file or a part of it. Other Python is run, in
-the order of the page. Commands that start Ray or Spark, or check a shipped protocol, make their block a full one.
+the order of the page. Commands that start Ray or Spark, or check a shipped protocol, are full without being marked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from agents import SYSTEMS
@@ -38,6 +40,7 @@ class Command:
     line: str
     shown: str
     exit_code: int = 0
+    full: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -58,25 +61,27 @@ class Block:
 
     @property
     def not_run(self) -> bool:
-        return any(mark.startswith("not run") for mark in self.marks)
+        missing = [mark for mark in self.marks if mark.startswith("needs ") and find_spec(mark.split()[1]) is None]
+        return bool(missing) or any(mark.startswith("not run") for mark in self.marks)
 
     @property
     def full(self) -> bool:
-        return "full" in self.marks or any(LONG.match(command.line) for command in self.commands())
+        return "full" in self.marks
 
     def commands(self) -> list[Command]:
         """In a block with `$`, those lines, and what follows them is output; else every line that calls brokerlab."""
         if self.kind not in SHELL:
             return []
-        code = next((int(mark.split()[1]) for mark in self.marks if mark.startswith("exit ")), 0)
         if not re.search(r"^\$ ", self.text, re.MULTILINE):
-            lines = [line for line in self.text.splitlines() if line.startswith("brokerlab ")]
-            return [Command(line, "", code) for line in lines]
-        parts = re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]
-        return [
-            Command(line, shown, code if line.startswith("brokerlab ") else 0)
-            for line, _, shown in (part.partition("\n") for part in parts)
-        ]
+            return [self._command(line, "") for line in self.text.splitlines() if line.startswith("brokerlab ")]
+        parts = [part.partition("\n") for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]]
+        return [self._command(line, shown) for line, _, shown in parts]
+
+    def _command(self, line: str, shown: str) -> Command:
+        code = next((int(mark.split()[1]) for mark in self.marks if mark.startswith("exit ")), 0)
+        return Command(
+            line, shown, code if line.startswith("brokerlab ") else 0, self.full or LONG.match(line) is not None
+        )
 
     def shows(self) -> Path | None:
         """The file that this block shows: the last one of its kind that the text just above links to."""

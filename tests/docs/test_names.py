@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.docs.pages import LINK, blocks, named, pages, prose
-from tests.runtime.command import ROOT
 
 from runtime.cli import main
+from tests.docs.pages import LINK, blocks, named, pages, prose
+from tests.runtime.command import ROOT
 
 PAGES = pages()
 CONTEXT = click.Context(main)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
 from tests.docs.pages import Block, blocks, named, pages
 from tests.docs.session import Session, fits
 from tests.runtime.command import EXAMPLES, ROOT
 
 PAGES = pages()
 SHELL = [page for page in PAGES if any(block.commands() for block in blocks(page))]
-LONG = [page for page in SHELL if any(block.full and not block.not_run for block in blocks(page))]
+LONG = [page for page in SHELL if any(c.full for block in blocks(page) if not block.not_run for c in block.commands())]
 
 
 def python_blocks(page: Path) -> list[Block]:
@@ -32,12 +35,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    session = Session(folder, monkeypatch)
+    yield session
+    session.end()
+
+
 def run_page(page: Path, session: Session, full: bool) -> None:
     for block in blocks(page):
-        if block.not_run or (block.full and not full):
-            continue
-        for command in block.commands():
-            if command.words[0] == "make":
+        for command in block.commands() if not block.not_run else ():
+            if command.words[0] == "make" or (command.full and not full):
                 continue
             code, out, both = session.run(command)
             assert code == command.exit_code, f"{block}: {command.line}\n{both}"
@@ -47,25 +55,29 @@ def run_page(page: Path, session: Session, full: bool) -> None:
 
 
 @pytest.mark.parametrize("page", SHELL, ids=named)
-def test_commands_do_what_the_page_shows(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_page(page, Session(folder, monkeypatch), full=False)
+def test_commands_do_what_the_page_shows(page: Path, session: Session) -> None:
+    run_page(page, session, full=False)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("page", LONG, ids=named)
-def test_commands_that_take_long_do_too(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_page(page, Session(folder, monkeypatch), full=True)
+def test_commands_that_take_long_do_too(page: Path, session: Session) -> None:
+    run_page(page, session, full=True)
 
 
 def run_python(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, full: bool) -> None:
     """Each block of a page goes on where the one before it ended."""
     monkeypatch.chdir(folder)
-    names: dict[str, object] = {"__name__": "page"}
+    names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         if block.kind == "python" and block.shows() is None:
             code = compile(block.text, str(block), "exec")
             if "part" not in block.marks and (full or not block.full):
+                before = set(names)
                 exec(code, names)
+                for name in names.keys() - before:
+                    if name.startswith("test_"):
+                        names[name]()
 
 
 @pytest.mark.parametrize("page", PYTHON, ids=named)
