@@ -44,6 +44,7 @@ IN_SHORT = {
     "completion": "Print what makes bash, zsh or fish complete commands and names.",
     "demo": "Show what brokerlab does, in about two minutes.",
     "doctor": "Look at what this machine has, and say what to do if it lacks something.",
+    "explore": "Go through every order of events that a small network allows.",
     "list": "Show the protocols, scenarios, sweeps and properties that are shipped.",
     "replay": "Run once more what was kept, every event as it was.",
     "run": "Run a scenario: a file, or a shipped one.",

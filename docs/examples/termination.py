@@ -29,7 +29,7 @@ class Termination(Protocol):
     nothing left to do, and all its own tasks are signalled, it signals its parent and is free again.
     """
 
-    tolerates = ("delay",)
+    tolerates = ("delay", "drop", "duplicate", "reorder")
 
     def __init__(self, root: str, depth: int = 3):
         self.root = root
@@ -133,6 +133,7 @@ class Termination(Protocol):
         return draw.case(
             {
                 "seed": draw.seed,
+                "links": draw.links,
                 "network": draw.graph(names),
                 "settings": {"root": draw.rng.choice(names), "depth": draw.count(3, least=1)},
                 "faults": draw.trouble(names),
