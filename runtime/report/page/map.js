@@ -54,7 +54,8 @@ class NetworkMap {
     const ringed = run.attached.some((guest, node) => guest && run.x[node] === null);
     const area = this.width * this.height / Math.max(1, brokers * (ringed ? 3 : 1.6));
     this.radius = Math.max(2.2, Math.min(18, Math.sqrt(area) * .14));
-    this.least = Math.max(guests <= 200 ? 4 : 1.8, Math.min(this.radius * .62, 8));
+    const each = ringed ? Infinity : Math.sqrt(this.width * this.height / Math.max(1, guests)) * .12;
+    this.least = Math.max(guests <= 200 ? 4 : 1.8, Math.min(this.radius * .62, 8, each));
     const pad = this.radius + 26 + (ringed ? 4 * this.least : 0);
     const [w, h] = [Math.max(20, this.width - 2 * pad - (ringed ? 40 : 10)), Math.max(20, this.height - 2 * pad)];
     const [sx, sy] = [w / ((right - left) || 1e-9), h / ((bottom - top) || 1e-9)];

@@ -118,7 +118,7 @@ class Items {
       };
       return button;
     });
-    if (!own) this.buttons[this.liveliest()]?.click();
+    if (!own && run.held.v.some((held) => held.length > 1)) this.buttons[this.liveliest()]?.click();
     $("items").append(make("span", "", run.holding), ...this.buttons, run.items.length > 300 ? "..." : "");
   }
 
