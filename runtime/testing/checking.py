@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +23,6 @@ Verdict = Literal["valid", "violated", "undecided"]
 WAYS: tuple[Way, ...] = get_args(Way)
 SIZES = (2, 3, 4, 5, 6, 8, 12)
 """Most bugs show in small networks: they are drawn as often as the larger ones."""
-
-TIDY_EVERY = 50
-"""A simulator is a web of nodes and links: without a hand, the collector lets gigabytes of them pile up."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +160,6 @@ def check(
             report.took_s = monotonic() - started
             if report.violated is not None:
                 break
-            if report.cases % TIDY_EVERY == 0:
-                gc.collect()
             tell(report)
     except KeyboardInterrupt:
         report.interrupted = True
