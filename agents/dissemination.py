@@ -187,7 +187,8 @@ class DisseminationSystem(System):
         if self.settings.tapestry.over == "underlay":
             return _slowest_s(self.network.underlay_delay)
         models = [self.network.default, *self.network.exceptions.values()]
-        return networkx.diameter(self.network.graph()) * max(_slowest_s(model.delay) for model in models)
+        farthest = int(networkx.diameter(self.network.graph()))
+        return farthest * max(_slowest_s(model.delay) for model in models)
 
     def _check(self) -> None:
         settings, brokers = self.settings, set(self.network.brokers)

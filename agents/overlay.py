@@ -42,6 +42,7 @@ class OverlaySystem(System):
 
     def __init__(self, settings: OverlaySettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.brokers = network.brokers
+        self.all_linked = is_complete(network)
         self.drawn = draw(settings, network, seed)
         self.at_random, self.assignment = assign(settings, self.drawn.beginning, seed)
         self.first = {
@@ -72,7 +73,7 @@ class OverlaySystem(System):
             links, capacity = drawn.instance.core[me].copy(), float(drawn.instance.capacity[me])
             ttl = settings.redirect_ttl
             agent = overlay_broker(self.brokers, name, links, capacity, drawn.space, ttl, moving, self.layer())
-            if is_complete(self.network):
+            if self.all_linked:
                 return agent
             known = sorted({*self.brokers, *self.network.neighbours[name]} - {name})
             return over_links("overlay", agent, name, self.network, known)

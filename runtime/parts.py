@@ -34,6 +34,9 @@ class Part:
     sent_underlay: list[int] = field(default_factory=lambda: [0, 0])
     _node: PartNode | None = None
 
+    def __post_init__(self) -> None:
+        self.known = frozenset(self.neighbours)
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_node": None}  # an agent can move; the node it saw stays
 
@@ -48,11 +51,12 @@ class Part:
 class PartNode(NodeAbove):
     """A node as one of its parts sees it."""
 
-    __slots__ = ("part",)
+    __slots__ = ("linked", "part")
 
     def __init__(self, below: Node, part: Part) -> None:
         super().__init__(below)
         self.part = part
+        self.linked = frozenset(below.neighbours)
 
     @property
     def neighbours(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -60,14 +64,14 @@ class PartNode(NodeAbove):
 
     def send(self, peer: str, message: Any) -> None:
         part = self.part
-        if peer not in part.neighbours:
+        if peer not in part.known:
             known = ", ".join(part.neighbours) or "none"
             raise LocalityError(f"{self.id} cannot send to {peer} as {part.name}: its neighbours there are {known}")
         self._bring(peer, message)
 
     def _bring(self, peer: str, message: Any) -> None:
         carrier = self.part.carrier
-        if carrier is None or peer in self.below.neighbours:
+        if carrier is None or peer in self.linked:
             _count(self.part.sent, message, 1)
             self.below.send(peer, message)
         else:
@@ -76,7 +80,7 @@ class PartNode(NodeAbove):
     def broadcast(self, message: Any, skip: str | None = None, to: Sequence[str] | None = None) -> None:
         part = self.part
         peers = part.neighbours if to is None else to
-        linked = [peer for peer in peers if part.carrier is None or peer in self.below.neighbours]
+        linked = [peer for peer in peers if part.carrier is None or peer in self.linked]
         far = [] if part.carrier is None else [peer for peer in peers if peer not in linked and peer != skip]
         if linked or not far:
             _count(part.sent, message, len(linked) - (skip in linked))
@@ -121,7 +125,7 @@ class PartedAgent(Agent):
         return self._part_of[protocol].seen(node)
 
     def knows(self, protocol: Protocol, peer: str) -> bool:
-        return peer in self._part_of[protocol].neighbours
+        return peer in self._part_of[protocol].known
 
     def arrived(self, node: Node, origin: str, payload: Message) -> None:
         """A carrier has brought this from a broker that is not linked."""

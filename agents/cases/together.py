@@ -1,0 +1,5 @@
+from runtime.testing.cases import Case, Draw
+
+
+def together_case(draw: Draw) -> Case:
+    raise NotImplementedError
