@@ -87,6 +87,7 @@ class MeshSettings(Settings):
     over: Literal["underlay", "links"] = "underlay"
     start: Literal["complete", "joining"] = "complete"
     every: Seconds = 5.0
+    patience: Positive | None = None
     joins: dict[str, Seconds] = Field(default_factory=dict)
     leaves: dict[str, Seconds] = Field(default_factory=dict)
 
@@ -180,7 +181,7 @@ class DisseminationSystem(System):
         if settings.random is not None:
             self._draw(settings.random, stream(seed, "content"))
         self.rates = weigh(self.cag, settings.alpha, settings.beta)
-        self.patience_s = 20 * self._slowest_s()
+        self.patience_s = mesh.patience or 20 * self._slowest_s()
 
     def _slowest_s(self) -> float:
         """What a message between two brokers of the mesh hardly ever takes longer than."""

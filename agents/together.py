@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
@@ -25,7 +25,6 @@ from runtime.parts import PartedAgent
 from runtime.properties import Property
 from runtime.settings import Settings, Several, parse
 from runtime.system import MakeLayer, System, World
-from runtime.tally import add_counts
 from runtime.testing.cases import Case, Draw
 
 Kinds = Mapping[str, type[System]]
@@ -64,7 +63,8 @@ def _tolerated(kinds: Kinds) -> tuple[str, ...]:
 
 
 def _only_with(kinds: Kinds) -> dict[str, Sequence[str]]:
-    return {what: faults for kind in kinds.values() for what, faults in kind.only_with.items()}
+    crashes = {"Reborn": ("crash", "death")}
+    return crashes | {what: faults for kind in kinds.values() for what, faults in kind.only_with.items()}
 
 
 def _headings(kinds: Kinds) -> dict[str, tuple[str, ...]]:
@@ -123,20 +123,19 @@ class TogetherSystem(System):
 
     def _traffic(self, world: World) -> dict[str, dict[str, int]]:
         """What each part gave to the links, at every hop, and what went past them."""
-        sent: dict[str, list[int]] = {}
-        past: dict[str, list[int]] = {}
-        carried: dict[str, list[int]] = {}
+        names = [*self.parts, "presence"]
+        sent, past = ({name: [0, 0] for name in names} for _ in range(2))
         part_of: dict[str, str] = {}
         for agent in world.agents.values():
             assert isinstance(agent, PartedAgent)
             for part in agent.parts:
-                add_counts(sent, {part.name: part.sent})
-                add_counts(past, {part.name: part.sent_underlay})
+                if part.name in sent:
+                    _add(sent[part.name], part.sent)
+                    _add(past[part.name], part.sent_underlay)
                 part_of |= {kind.tag: part.name for protocol in part.protocols for kind in protocol.handlers}
         for ways in world.protocols(Ways).values():
-            add_counts(carried, ways.durable)
-        for tag, counts in carried.items():
-            add_counts(sent, {part_of[tag]: counts})
+            for tag, counts in ways.durable.items():
+                _add(sent[part_of[tag]], counts)
         return {
             name: {
                 "messages": sent[name][0],
@@ -144,8 +143,8 @@ class TogetherSystem(System):
                 "past the overlay": past[name][0],
                 "bytes past it": past[name][1],
             }
-            for name in sent
-            if name != "ways"
+            for name in names
+            if sent[name][0] or past[name][0]
         }
 
     # What should hold: of each part what should hold when it is alone
@@ -159,15 +158,12 @@ class TogetherSystem(System):
         )
 
     def problems(self, found: Property, world: World) -> list[str]:
-        return [f"{found.name}: {problem}" for system, own in self._owner(found) for problem in own.look(system, world)]
+        system = self.parts.get(found.name.partition("-")[0])
+        return [] if system is None else found.problems(system, world)
 
     def come_about(self, found: Property, world: World) -> bool:
-        return any(own.look(system, world) for system, own in self._owner(found))
-
-    def _owner(self, found: Property) -> Iterator[tuple[System, Property]]:
-        name = found.name.partition("-")[0]
-        if name in self.parts:
-            yield self.parts[name], found
+        system = self.parts.get(found.name.partition("-")[0])
+        return system is not None and bool(found.look(system, world))
 
     @classmethod
     def case(cls, draw: Draw) -> Case:
@@ -180,6 +176,11 @@ def made_of(names: tuple[str, ...]) -> type[TogetherSystem]:
     kinds = {name: KINDS[name] for name in names}
     members: dict[str, Any] = {"kinds": kinds, "headings": _headings(kinds), "tolerates": _tolerated(kinds)}
     return type(TogetherSystem.__name__, (TogetherSystem,), members | {"only_with": _only_with(kinds)})
+
+
+def _add(counts: list[int], more: Sequence[int]) -> None:
+    counts[0] += more[0]
+    counts[1] += more[1]
 
 
 def _with_all_guests(network: Network, parts: Mapping[str, System]) -> Network:

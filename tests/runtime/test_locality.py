@@ -296,7 +296,7 @@ REACHING_OUT = {
 }
 INTERFACE = {"runtime.agent", "runtime.message"}
 BUILDING = INTERFACE | {f"runtime.{name}" for name in ("network", "settings", "errors", "streams", "system")}
-BUILDING |= {"runtime.events", "runtime.properties", "runtime.testing.cases"}
+BUILDING |= {"runtime.distributions", "runtime.events", "runtime.parts", "runtime.properties", "runtime.testing.cases"}
 
 
 def sources(folder: str) -> list[Path]:
