@@ -38,6 +38,9 @@ KINDS: Kinds = {
     "dissemination": DisseminationSystem,
 }
 Name = Literal["planning", "coverage", "holistic", "myopic", "relocation", "overlay", "dissemination"]
+SEEN_ALONE = {"overlay-a-publication-is-late", "dissemination-a-plan-is-refined"}
+"""What hardly ever comes about in networks as small as several parts are checked in; the parts' own checks see it."""
+
 FIVE: tuple[Name, ...] = ("planning", "holistic", "relocation", "overlay", "dissemination")
 
 
@@ -63,8 +66,8 @@ def _tolerated(kinds: Kinds) -> tuple[str, ...]:
 
 
 def _only_with(kinds: Kinds) -> dict[str, Sequence[str]]:
-    crashes = {"Reborn": ("crash", "death")}
-    return crashes | {what: faults for kind in kinds.values() for what, faults in kind.only_with.items()}
+    here = {"Reborn": ("crash", "death"), "Serving.redirected(overlay.Redirect)": ()}
+    return here | {what: faults for kind in kinds.values() for what, faults in kind.only_with.items()}
 
 
 def _headings(kinds: Kinds) -> dict[str, tuple[str, ...]]:
@@ -151,11 +154,12 @@ class TogetherSystem(System):
 
     @classmethod
     def properties(cls) -> tuple[Property, ...]:
-        return tuple(
+        every = [
             replace(found, name=f"{name}-{found.name}")
             for name, kind in cls.kinds.items()
             for found in kind.properties()
-        )
+        ]
+        return tuple(found for found in every if found.name not in SEEN_ALONE)
 
     def problems(self, found: Property, world: World) -> list[str]:
         system = self.parts.get(found.name.partition("-")[0])

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 from agents.together import FIVE
 from runtime.api import Run, run_scenario
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3, 4)
 BANDWIDTHS = (40_000, 20_000, 12_000, 8_000, 5_000)
 SHIPPED = 8_000
 COLOURS = dict(zip(FIVE, ("#0072b2", "#009e73", "#d55e00", "#cc79a7", "#e69f00"), strict=True))

@@ -146,7 +146,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "together.parts: overlay is there twice": {"together": {"parts": ["overlay", "overlay"]}},
     "together.parts: too short; write at least 1": {"together": {"parts": []}},
     "together.parts[0]: 'echo' is not one of: planning, coverage": {"together": {"parts": ["echo"]}},
-    "together.parts: they do not go together: Publish is handled by Subscriptions and another protocol": {
+    "together.parts: they do not go together: Subscribe is handled by Subscriptions and another protocol": {
         "together": {"parts": ["planning", "coverage"]},
         "storage": {"stores": {"s": {"broker": "b1", "topics": ["a"]}}},
     },
