@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from agents.broker import storage_broker
 from agents.cases.coverage import coverage_case
 from agents.client import client
+from agents.reports.coverage import coverage_report
 from agents.store import store
 from protocols.routing.filters import OPERATORS, Filter
 from protocols.storage.client import Asking
@@ -23,6 +24,7 @@ from runtime.errors import ScenarioError
 from runtime.message import Scalar
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.settings import Settings, Several
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
@@ -161,6 +163,9 @@ class CoverageSystem(System):
             "responses": sum(map(len, answers)),
             "mean_hop_distance": sum(distances) / len(distances) if distances else None,
         }
+
+    def report(self, world: World, report: Report) -> None:
+        coverage_report(self, world, report)
 
     @classmethod
     def case(cls, draw: Draw) -> Case:

@@ -15,6 +15,7 @@ from agents.content_broker import content_broker
 from agents.coverage import Condition
 from agents.dissemination_outcome import missing, outcome, overpaid, wrong_deliveries, wrong_roots, wrong_tables
 from agents.linked import over_links
+from agents.reports.dissemination import dissemination_report
 from protocols.dissemination.cag import make_cag, weigh
 from protocols.dissemination.delivery import Delivery, Planning
 from protocols.dissemination.identifiers import full_tables, in_digits
@@ -27,6 +28,7 @@ from runtime.distributions import Distribution
 from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.settings import Settings, Several
 from runtime.streams import derive, stream
 from runtime.system import MakeLayer, System, World
@@ -317,6 +319,9 @@ class DisseminationSystem(System):
 
     def results(self, world: World) -> dict[str, Any]:
         return outcome(self, world)
+
+    def report(self, world: World, report: Report) -> None:
+        dissemination_report(self, world, report)
 
     @eventually
     def tables_are_full(self, world: World) -> Iterable[str]:

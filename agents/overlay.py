@@ -13,6 +13,7 @@ from agents.cases.overlay import overlay_case
 from agents.linked import is_complete, over_links
 from agents.overlay_cast import overlay_broker, overlay_user
 from agents.overlay_settings import OverlaySettings, assign, draw
+from agents.reports.overlay import overlay_report
 from protocols.overlay.content import Instance, Places
 from protocols.overlay.cost import Aggregates, SpanningTrees, access_cost, core_cost, loads
 from protocols.overlay.mover import Movers, Moving
@@ -22,6 +23,7 @@ from protocols.overlay.user import Life, Using
 from runtime.agent import Agent
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
@@ -123,6 +125,9 @@ class OverlaySystem(System):
             for place, (name, load) in enumerate(zip(self.brokers, loads(instance, assignment), strict=True))
         }
         return shown | {"by_broker": by_broker}
+
+    def report(self, world: World, report: Report) -> None:
+        overlay_report(self, world, report)
 
     def _now(self, world: World) -> tuple[Instance, Places, list[str]]:
         """The users that are there, as they are now, and where."""

@@ -15,6 +15,7 @@ from agents.coverage import wrong_tables
 from agents.manager import manager
 from agents.planning_settings import Change, PlanningSettings
 from agents.planning_view import Installed, Period, incomplete, misplaced, orphaned, results_of, unserved
+from agents.reports.planning import planning_report
 from agents.store import planned_store
 from protocols.storage.assignment import Plan, Planner
 from protocols.storage.browsing import Phase
@@ -26,6 +27,7 @@ from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.streams import stream
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
@@ -265,6 +267,9 @@ class PlanningSystem(System):
 
     def results(self, world: World) -> dict[str, Any]:
         return results_of(self.installed, world, self.settings.optimum)
+
+    def report(self, world: World, report: Report) -> None:
+        planning_report(self, world, report)
 
     @classmethod
     def case(cls, draw: Draw) -> Case:

@@ -11,6 +11,7 @@ from agents.broker import relocation_broker
 from agents.cases.relocation import relocation_case
 from agents.client import publisher, subscriber
 from agents.relocation_settings import Attributes, RelocationSettings
+from agents.reports.relocation import relocation_report
 from agents.routed import incomplete, out_of_order, two_homes, unfinished, wrong_deliveries, wrong_tables
 from agents.stocks import Part, draw
 from protocols.relocation.clients import Program, Publishing, Subscribing, Wish
@@ -23,6 +24,7 @@ from runtime.agent import Agent
 from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
 
@@ -154,6 +156,9 @@ class RelocationSystem(System):
             **_migrations(publishers.values()),
             "followed": sum(reading.moves for reading in world.protocols(Subscribing).values()),
         }
+
+    def report(self, world: World, report: Report) -> None:
+        relocation_report(self, world, report)
 
     def _deliveries(self, world: World) -> dict[str, Any]:
         distance = dict(networkx.all_pairs_shortest_path_length(self.tree))

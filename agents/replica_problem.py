@@ -75,7 +75,7 @@ class ProblemSettings(Settings):
     popularity: ZipfLaw | None = None
     peak: Positive = 25.0
     spread: Literal["uniform", "random"] = "uniform"
-    placement: Literal["random"] | dict[str, Several[str]] = "random"
+    placement: Literal["random", "sparse"] | dict[str, Several[str]] = "random"
     access_hops: Annotated[float, Field(ge=0)] = 1.0
     changes: Several[RatesChanging] = ()
 
@@ -166,9 +166,8 @@ class Problem:
     def _placement(self, rng: random.Random) -> dict[str, tuple[str, ...]]:
         given = self.settings.placement
         sizes = dict(zip(self.catalogue.items, self.catalogue.sizes.tolist(), strict=True))
-        if given == "random":
-            return _drawn_placement(self.capacities, sizes, rng)
-        assert isinstance(given, dict)
+        if not isinstance(given, dict):
+            return _drawn_placement(self.capacities, sizes, rng, filled=given == "random")
         _known("placement", given, self.stores, "node")
         for store, items in given.items():
             _known(f"placement.{store}", items, self.catalogue.items, "item")
@@ -197,16 +196,16 @@ TRIES = 100
 
 
 def _drawn_placement(
-    capacities: Mapping[str, float], sizes: Mapping[str, float], rng: random.Random
+    capacities: Mapping[str, float], sizes: Mapping[str, float], rng: random.Random, filled: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Every item somewhere; then each store is filled with items drawn at random."""
+    """Every item somewhere; then, unless they are to stay as empty as that, each store is filled at random."""
     for _ in range(TRIES):
         placed = _each_item_once(capacities, sizes, rng)
         if placed is not None:
             break
     else:
         raise ScenarioError("storage.capacity", f"too small: in {TRIES} attempts no way was found to store every item")
-    for store, held in placed.items():
+    for store, held in placed.items() if filled else ():
         free = capacities[store] - sum(sizes[item] for item in held)
         for item in rng.sample(list(sizes), len(sizes)):
             if item not in held and sizes[item] <= free + ROOM:

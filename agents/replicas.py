@@ -14,6 +14,7 @@ from agents.replica_observer import Replaced, Traffic, beneficial, history, sequ
 from agents.replica_problem import Problem
 from agents.replica_settings import ReplicasSettings
 from agents.replica_store import Turns, replica_store
+from agents.reports.replicas import replicas_report
 from protocols.storage.replicas.decision import ROOM, Amounts, Policy
 from protocols.storage.replicas.knowledge import Knowledge
 from protocols.storage.replicas.replacing import Limits, Replacing
@@ -24,6 +25,7 @@ from runtime.errors import ScenarioError
 from runtime.events import EventLog
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
+from runtime.report import Report
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
 
@@ -139,6 +141,9 @@ class ReplicasSystem(System):
             "placement": placement,
             "history": [change.row() for change in made],
         }
+
+    def report(self, world: World, report: Report) -> None:
+        replicas_report(self, world, report, self._history(world))
 
     def _single_writer(self) -> float | None:
         """What the paper's single writer would have reached from the same configuration, where there were others."""

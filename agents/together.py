@@ -23,6 +23,7 @@ from runtime.errors import ScenarioError, WiringError
 from runtime.network import Network
 from runtime.parts import PartedAgent
 from runtime.properties import Property
+from runtime.report import Report
 from runtime.settings import Settings, Several, parse
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
@@ -123,6 +124,14 @@ class TogetherSystem(System):
         for name, system in self.parts.items():
             shown |= {f"{name}.{key}": value for key, value in system.results(world).items()}
         return shown
+
+    def report(self, world: World, report: Report) -> None:
+        traffic = self._traffic(world)
+        report.bars(
+            "By part", {part: row["bytes"] for part, row in traffic.items()}, "bytes", "On the links, hop by hop."
+        )
+        for system in self.parts.values():
+            system.report(world, report)
 
     def _traffic(self, world: World) -> dict[str, dict[str, int]]:
         """What each part gave to the links, at every hop, and what went past them."""

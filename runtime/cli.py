@@ -1,4 +1,4 @@
-"""The command line: brokerlab run, replay, trace, sweep, list."""
+"""The command line: brokerlab run, list, and the verbs that are loaded when they are asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runtime.errors import OutputError, ReplayError, ScenarioError
 from runtime.interrupt import interruptible
 from runtime.progress import Progress, Seen
 from runtime.run import Outcome, simulate
-from runtime.rundir import as_json, claim, repeat, save, version_of
+from runtime.rundir import REPORT, as_json, claim, repeat, save, version_of
 from runtime.scenario import Scenario, load, shipped_scenarios
 from runtime.show import blame, complain, say, show, show_catalogue
 from runtime.simulator import Simulator
@@ -39,8 +39,33 @@ ELSEWHERE = {
 """Verbs that are loaded when they are asked for: what they stand on takes a second to import."""
 
 
+IN_SHORT = {
+    "check": "Look for a case in which a property of a protocol does not hold, and make it small.",
+    "completion": "Print what makes bash, zsh or fish complete commands and names.",
+    "demo": "Show what brokerlab does, in about two minutes.",
+    "doctor": "Look at what this machine has, and say what to do if it lacks something.",
+    "explore": "Go through every order of events that a small network allows.",
+    "list": "Show the protocols, scenarios, sweeps and properties that are shipped.",
+    "replay": "Run once more what was kept, every event as it was.",
+    "run": "Run a scenario: a file, or a shipped one.",
+    "sweep": "Run a grid of scenarios; aggregate, draw and judge them.",
+    "trace": "Draw a kept run as a space-time diagram.",
+}
+"""A line for each verb in the list of them, so that nothing has to be loaded for it."""
+
+
 class Verbs(click.Group):
     """The verbs of the command line. Whatever goes wrong in one ends as a line and an exit code."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._in_short(ctx, name)) for name in sorted(self.list_commands(ctx))])
+
+    def _in_short(self, ctx: click.Context, name: str) -> str:
+        if name in IN_SHORT:
+            return IN_SHORT[name]
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(80) if command is not None else ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *ELSEWHERE]
@@ -64,7 +89,7 @@ class Verbs(click.Group):
             return BAD_INPUT
         except click.UsageError as problem:
             asked = problem.ctx.command_path if problem.ctx else "brokerlab"
-            complain(f"{problem.format_message()} (see {asked} --help)")
+            complain(f"{' '.join(problem.format_message().split())} (see {asked} --help)")
             return BAD_INPUT
         except (ScenarioError, OutputError, ReplayError) as problem:
             blame(problem)
@@ -83,6 +108,7 @@ def main() -> None:
     """An emulator for distributed algorithms on broker overlays.
 
     \b
+    brokerlab demo                           what it does, in two minutes
     brokerlab list                           what there is to run
     brokerlab run coverage                   run a shipped scenario
     brokerlab run my.toml --out runs/first   run your own, and keep what it shows
@@ -177,7 +203,8 @@ def run(seed: int | None, force: bool, trace: bool, **asked: Any) -> int:
     A free run is as asynchronous as the machines are. With --out it is recorded: brokerlab replay DIR runs it
     again on the simulator.
 
-    DIR holds scenario.toml, summary.json, events/*.parquet and a README.md that says how to run it again.
+    DIR holds report.html, a page to look at the run, scenario.toml, summary.json, events/*.parquet and a
+    README.md that says how to run it again.
     """
     wish = Wish(**asked)
     wish.refuse_what_does_not_fit(trace)
@@ -207,7 +234,7 @@ def _run(wish: Wish, scenario: Scenario, trace: bool) -> int:
         where = None if difference is None else vars(difference)
         _print(wish, outcome, {"deterministic": difference is None, "first_difference": where})
     if wish.out is not None and not wish.json:
-        say(f"kept in {wish.out}\n")
+        say(f"kept in {wish.out}; to look at: {wish.out / REPORT}\n")
     return _exit_code(wish, outcome, difference)
 
 

@@ -60,7 +60,8 @@ def cluster(address: str | None = None) -> Iterator[None]:
             ray.init(**options)
         except (ConnectionError, RayError, ValueError, RuntimeError, OSError) as problem:
             where = "here" if address is None else f"at {address}"
-            raise ClusterError(f"no Ray cluster {where}: {_first_line(problem)}") from None
+            token = "" if address is None else " (if it asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN)"
+            raise ClusterError(f"no Ray cluster {where}: {_first_line(problem)}{token}") from None
         try:
             with watched(before):
                 yield

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -60,6 +61,10 @@ class EventLog:
     def count(self, event: str) -> int:
         return len(self._columns[event]["time"]) if event in self._columns else 0
 
+    def times(self, event: str) -> list[float]:
+        """When this event was logged, as it was logged."""
+        return list(self._columns[event]["time"]) if event in self._columns else []
+
     def rows(self, event: str) -> list[dict[str, Any]]:
         """What was logged of this event, in the table's order; empty if it never happened."""
         return self.table(event).to_pylist() if event in self._columns else []
@@ -72,6 +77,16 @@ class EventLog:
         table = pa.table({name: _array(event, name, values) for name, values in columns.items()}).take(order)
         names = table["node"].combine_chunks().dictionary_encode()
         return table.set_column(1, "node", names)
+
+    def sample(self, event: str, most: int) -> dict[str, list[Any]]:
+        """At most so many rows of this event, evenly spread over it, as columns in the table's order."""
+        columns = self._columns.get(event, {"time": [], "node": []})
+        rank = {name: place for place, name in enumerate(sorted(set(columns["node"])))}
+        ranks = np.fromiter(map(rank.__getitem__, columns["node"]), np.int64, len(columns["node"]))
+        order = np.lexsort((ranks, np.array(columns["time"], dtype=np.float64)))
+        if len(order) > most:
+            order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]
+        return {name: [values[place] for place in order.tolist()] for name, values in columns.items()}
 
     def tables(self) -> dict[str, pa.Table]:
         return {event: self.table(event) for event in sorted(self._columns)}

@@ -11,6 +11,7 @@ from runtime.freerun import FreeRun
 from runtime.lockstep import LockStep, packing
 from runtime.partition import crossing, partition
 from runtime.progress import Seen
+from runtime.pulse import Pulse
 from runtime.run import Outcome, conclude
 from runtime.scenario import Scenario
 
@@ -37,15 +38,22 @@ def run_on_ray(
     In lock-step, the rows of the event `watch` reach `progress` as they are logged.
     """
     started = time.perf_counter()
+    pulse = Pulse()
+
+    def after_step(seen: Seen) -> None:
+        if seen.handled and pulse.is_due():
+            pulse.add(seen.now, seen.messages)
+        progress(seen)
+
     scenario.plan.fired.clear()
     with cluster(options.address):
         count = packing(len(scenario.network.neighbours), options.agents_per_actor)
         report(_how_packed(scenario, count))
         hosts: LockStep | FreeRun
         if options.clock == "lockstep":
-            hosts = LockStep(scenario, count, report, progress, watch)
+            hosts = LockStep(scenario, count, report, after_step, watch)
         else:
-            hosts = FreeRun(scenario, count, options.time_scale, report, progress)
+            hosts = FreeRun(scenario, count, options.time_scale, report, after_step)
         quiescent = interrupted = False
         try:
             try:
@@ -56,7 +64,7 @@ def run_on_ray(
             trace = hosts.trace() if isinstance(hosts, FreeRun) else None
         finally:
             hosts.close()
-    outcome = conclude(scenario, tally, agents, quiescent, interrupted, started, trace)
+    outcome = conclude(scenario, tally, agents, quiescent, interrupted, started, trace, pulse)
     if isinstance(hosts, FreeRun) and hosts.lost:
         return replace(outcome, results=outcome.results | {"lost": sorted(hosts.lost)})
     return outcome

@@ -26,7 +26,8 @@ def replay(folder: Path, prepare: Prepare | None = None) -> tuple[Outcome, dict[
     try:
         then: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
     except (OSError, ValueError) as problem:
-        raise ReplayError(f"{folder} is not a run that was kept with --out: {problem}") from None
+        why = problem.strerror if isinstance(problem, OSError) else "summary.json is no JSON"
+        raise ReplayError(f"{folder} is not a run that was kept with --out: summary.json: {why}") from None
     if not (folder / "trace.msgpack").exists():
         raise ReplayError(f"{folder} has no trace.msgpack: keep the run with --out DIR --trace")
     recording = Trace.load(folder / "trace.msgpack").recording()

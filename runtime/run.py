@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.agent import Agent
 from runtime.errors import WiringError
+from runtime.pulse import Pulse
 from runtime.scenario import Scenario
 from runtime.simulator import Simulator
 from runtime.system import World
@@ -33,6 +34,11 @@ class Outcome:
     results: dict[str, Any]
     trace: Trace | None
     wall_s: float
+    world: World
+    """As an observer saw it at the end."""
+
+    pulse: tuple[tuple[float, int], ...] = ()
+    """How many messages had been sent by when."""
 
     @property
     def verdict(self) -> str:
@@ -79,13 +85,22 @@ def simulate(scenario: Scenario, progress: Progress | None = None, trace: bool =
     scenario.plan.fired.clear()
     sim = Simulator(scenario.network, scenario.system.agent, scenario.seed, scenario.plan)
     recorder = Recorder(sim) if trace else None
+    pulse = Pulse()
+
+    def after_window(seen: Simulator) -> None:
+        if pulse.is_due():
+            sent = (*seen.sent.values(), *seen.sent_underlay.values())
+            pulse.add(seen.now, sum(messages for messages, _ in sent))
+        if progress is not None:
+            progress(seen)
+
     quiescent = interrupted = False
     try:
-        quiescent = sim.run(scenario.time_limit, scenario.limits.events, progress)
+        quiescent = sim.run(scenario.time_limit, scenario.limits.events, after_window)
     except KeyboardInterrupt:
         interrupted = True
     seen = recorder.trace if recorder else None
-    return conclude(scenario, sim.tally(), sim.alive(), quiescent, interrupted, started, seen)
+    return conclude(scenario, sim.tally(), sim.alive(), quiescent, interrupted, started, seen, pulse)
 
 
 def conclude(
@@ -96,6 +111,7 @@ def conclude(
     interrupted: bool,
     started: float,
     trace: Trace | None = None,
+    pulse: Pulse | None = None,
 ) -> Outcome:
     """Look at how a run ended, wherever it ran."""
     world = World(agents, scenario.network, scenario.plan.cut_at(tally.now), tally.events, tally.now)
@@ -110,4 +126,6 @@ def conclude(
         results=scenario.system.results(world),
         trace=trace,
         wall_s=time.perf_counter() - started,
+        world=world,
+        pulse=() if pulse is None else tuple(pulse.points),
     )

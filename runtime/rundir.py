@@ -22,10 +22,12 @@ from typing import Any
 import tomli_w
 
 from runtime.errors import AgentError, OutputError, ScenarioError
+from runtime.report.page import page, report_of
 from runtime.run import Outcome
 from runtime.scenario import Scenario, read
 
 FIRST_LINE = "# The scenario of a brokerlab run, with everything that was set on the command line.\n"
+REPORT = "report.html"
 README = Template("""\
 # $protocol, seed $seed: $verdict
 
@@ -89,10 +91,16 @@ def save(outcome: Outcome, folder: Path, command: str | None = None) -> None:
         if outcome.trace is not None:
             _write(folder / "trace.msgpack", outcome.trace.save)
         _write(folder / "summary.json", lambda path: _text(path, text))
-        readme = _readme(outcome, summary, folder, command or "brokerlab run scenario.toml")
+        command = command or "brokerlab run scenario.toml"
+        readme = _readme(outcome, summary, folder, command)
         _write(folder / "README.md", lambda path: _text(path, readme))
+        report, mistake = report_of(outcome)
+        html = page(outcome, report, summary, command, _versions(), mistake)
+        _write(folder / REPORT, lambda path: _text(path, html))
     except OSError as problem:
         raise OutputError(f"{folder}: {problem.strerror or problem}") from None
+    if mistake is not None:  # now that all the rest is kept
+        raise mistake
 
 
 def effective(scenario: Scenario) -> str:
@@ -154,7 +162,7 @@ def _remove_old(folder: Path) -> None:
         copies: Iterable[Path] = [folder / path.name for path in named_files(old, folder)]
     except (ScenarioError, KeyError, TypeError, AttributeError):  # someone has edited it
         copies = ()
-    names = ("README.md", "summary.json", "trace.msgpack", "trace.html", "trace.svg")
+    names = (REPORT, "README.md", "summary.json", "trace.msgpack", "trace.html", "trace.svg")
     for path in (*(folder / name for name in names), *copies, *(folder / "events").glob("*.parquet")):
         path.unlink(missing_ok=True)
 
@@ -185,8 +193,6 @@ def _write_events(outcome: Outcome, folder: Path) -> None:
 
 
 def _readme(outcome: Outcome, summary: dict[str, Any], folder: Path, command: str) -> str:
-    packages = ("brokerlab", "numpy", "pyarrow", "msgpack")
-    versions = [f"Python {platform.python_version()}", *(f"{package} {version_of(package)}" for package in packages)]
     return README.substitute(
         summary,
         verdict=_ending(outcome),
@@ -196,8 +202,13 @@ def _readme(outcome: Outcome, summary: dict[str, Any], folder: Path, command: st
         size=summary["bytes"],
         command=command,
         files="\n".join(f"| `{name}` | {what} |" for name, what in _contents(outcome, folder)),
-        versions=", ".join(versions),
+        versions=", ".join(_versions()),
     )
+
+
+def _versions() -> list[str]:
+    packages = ("brokerlab", "numpy", "pyarrow", "msgpack")
+    return [f"Python {platform.python_version()}", *(f"{package} {version_of(package)}" for package in packages)]
 
 
 def _ending(outcome: Outcome) -> str:
@@ -207,6 +218,7 @@ def _ending(outcome: Outcome) -> str:
 def _contents(outcome: Outcome, folder: Path) -> list[tuple[str, str]]:
     copies = named_files(outcome.scenario.data, outcome.scenario.folder)
     return [
+        (REPORT, "the run to look at, in a browser: who held what when, curves, messages, log, verdicts"),
         ("scenario.toml", "everything that the run depends on"),
         *((path.name, "a copy of the file that the scenario names") for path in copies),
         ("summary.json", "verdict, counts, results and fingerprint; what `--json` prints"),

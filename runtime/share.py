@@ -178,7 +178,7 @@ class Share(Simulator):
         }
         for outbox in self.outboxes.values():
             outbox.clear()
-        messages = sum(count for count, _ in self.sent.values())
+        messages = sum(count for count, _ in (*self.sent.values(), *self.sent_underlay.values()))
         return Step(
             self.next_window(),
             self.handled,

@@ -82,7 +82,7 @@ def show(outcome: Outcome, rest: str) -> None:
     headings = outcome.scenario.system.headings
     for key, value in outcome.results.items():
         if value and isinstance(value, dict):
-            parts.append(table(_words(key), *_as_rows(value, headings.get(key, ())), rest))
+            parts.append(table(words(key), *as_rows(value, headings.get(key, ())), rest))
     if outcome.violations:
         rows: list[Row] = [(problem,) for problem in outcome.violations]
         parts.append(table(f"violations ({len(rows)})", ("what should hold and does not",), rows, rest))
@@ -109,7 +109,7 @@ def _overview(outcome: Outcome, summary: Mapping[str, Any]) -> Table:
         ("messages", f"{summary['messages']:,}"),
         ("bytes", f"{summary['bytes']:,}"),
         ("faults that fired", faults or "none"),
-        *((_words(key), _short(value)) for key, value in outcome.results.items() if not isinstance(value, dict)),
+        *((words(key), short(value)) for key, value in outcome.results.items() if not isinstance(value, dict)),
         ("fingerprint", summary["fingerprint"]),
     ]
     return facts(rows)
@@ -130,7 +130,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Row], rest: str) ->
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     shown = rows[:ROWS]
     for place, column in enumerate(columns):
-        numbers = all(_is_number(row[place]) for row in shown)
+        numbers = all(is_number(row[place]) for row in shown)
         grid.add_column(column, overflow="fold", justify="right" if numbers else "left")
     for row in shown:
         grid.add_row(*row)
@@ -148,7 +148,7 @@ def drawn(*parts: str | Text | Table) -> str:
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     return re.fullmatch(r"-|-?(inf|[\d,.]+(e[+-]?\d+)?)", cell) is not None
 
 
@@ -156,36 +156,36 @@ def _count_rows(counts: Mapping[str, Mapping[str, int]]) -> list[Row]:
     return [(tag, f"{row['messages']:,}", f"{row['bytes']:,}") for tag, row in counts.items()]
 
 
-def _as_rows(result: Mapping[str, Any], headings: Sequence[str]) -> tuple[Sequence[str], list[Row]]:
+def as_rows(result: Mapping[str, Any], headings: Sequence[str]) -> tuple[Sequence[str], list[Row]]:
     """A result as a table: what is nested becomes columns where all have the same keys, else rows of its own.
 
     Headings for three columns ask for rows.
     """
     inner = list(result.values())
     if not all(isinstance(value, dict) for value in inner):
-        return _padded(headings, 2), [(str(name), _short(value)) for name, value in result.items()]
+        return _padded(headings, 2), [(str(name), short(value)) for name, value in result.items()]
     if len(headings) < 3 and all(value.keys() == inner[0].keys() for value in inner):
         keys = list(inner[0])
-        columns = (*_padded(headings, 1), *(_words(str(key)) for key in keys))
-        return columns, [(str(name), *(_short(value[key]) for key in keys)) for name, value in result.items()]
+        columns = (*_padded(headings, 1), *(words(str(key)) for key in keys))
+        return columns, [(str(name), *(short(value[key]) for key in keys)) for name, value in result.items()]
     rows = [(str(name), str(key), item) for name, inside in result.items() for key, item in inside.items()]
-    return _padded(headings, 3), [(name, key, _short(item)) for name, key, item in rows]
+    return _padded(headings, 3), [(name, key, short(item)) for name, key, item in rows]
 
 
 def _padded(headings: Sequence[str], width: int) -> Sequence[str]:
     return [*headings, *[""] * width][:width]
 
 
-def _words(key: str) -> str:
+def words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _short(value: Any) -> str:
-    text = _told(value)
+def short(value: Any) -> str:
+    text = told(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-def _told(value: Any) -> str:
+def told(value: Any) -> str:
     match value:
         case None:
             return "-"
@@ -200,7 +200,7 @@ def _told(value: Any) -> str:
         case list() | tuple():
             return _joined(value)
         case dict():
-            return ", ".join(f"{key}: {_told(item)}" for key, item in value.items())
+            return ", ".join(f"{key}: {told(item)}" for key, item in value.items())
     return str(value)
 
 
@@ -208,12 +208,12 @@ def _entry(item: Any) -> str:
     """The first of several, and the others in brackets: b2 (str1, 4)."""
     match item:
         case [first, _, *_]:
-            return f"{_told(first)} ({_joined(item[1:])})"
-    return _told(item)
+            return f"{told(first)} ({_joined(item[1:])})"
+    return told(item)
 
 
 def _joined(values: Iterable[Any]) -> str:
-    return ", ".join(map(_told, values))
+    return ", ".join(map(told, values))
 
 
 def show_catalogue(catalogue: Mapping[str, Sequence[Mapping[str, str]]]) -> None:

@@ -27,6 +27,7 @@ from runtime.properties import Kind, Property, properties_of
 from runtime.settings import Settings, one_of
 
 if TYPE_CHECKING:
+    from runtime.report.model import Report
     from runtime.testing.cases import Case, Draw
 
 P = TypeVar("P")
@@ -121,6 +122,9 @@ class System:
         """What the run has shown, as JSON."""
         return {}
 
+    def report(self, world: World, report: Report) -> None:
+        """Say what the run's page shows beside what it shows of every run: who holds what when, curves, panels."""
+
     @classmethod
     def case(cls, draw: Draw) -> Case:
         """A small scenario to check the protocol with, drawn with these dice."""
@@ -160,6 +164,11 @@ class Uniform(System):
         if not hasattr(self.protocol, "result"):
             return {}
         return {"by_node": {name: found.result() for name, found in world.protocols(self.protocol).items()}}
+
+    def report(self, world: World, report: Report) -> None:
+        """What the protocol's static `report(world, report)` says, if it has one; a handler may have that name, too."""
+        if isinstance(inspect.getattr_static(self.protocol, "report", None), staticmethod):
+            self.protocol.report(world, report)  # type: ignore[attr-defined]
 
     @classmethod
     def case(cls, draw: Draw) -> Case:

@@ -18,6 +18,7 @@ SHIPPED = {
     "relocation-weights": "sweeps.relocation_tuning:WEIGHTS",
     "replicas": "sweeps.replicas:SWEEP",
     "replicas-optimum": "sweeps.replicas_optimum:SWEEP",
+    "replicas-start": "sweeps.replicas_start:SWEEP",
     "writers": "sweeps.writers:SWEEP",
 }
 """The sweeps that come with brokerlab: the name, and where it is declared."""

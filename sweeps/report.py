@@ -45,7 +45,7 @@ def write_report(
         sweep=found.sweep,
         scenario=tomli_w.dumps(found.scenario),
         claims=[each.row() for each in claims],
-        figures=[_inline(svg, place) for place, svg in enumerate(figures)],
+        figures=[inline(svg.read_text("utf-8"), place) for place, svg in enumerate(figures)],
         tables=[_shown(name, tables[name]) for name in SHOWN if name in tables],
         facts=facts,
         failed=facts["failures"],
@@ -60,9 +60,8 @@ def versions() -> list[str]:
     return [f"Python {platform.python_version()}", *(f"{package} {version_of(package)}" for package in PACKAGES)]
 
 
-def _inline(path: Path, place: int) -> str:
+def inline(svg: str, place: int) -> str:
     """The drawing without its prologue, and with names of its own: several share one page."""
-    svg = path.read_text("utf-8")
     svg = svg[svg.index("<svg") :]
     return re.sub(r'(\bid="|"#|url\(#)', lambda found: f"{found[0]}f{place}-", svg)
 

@@ -14,8 +14,14 @@ DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.05, 4)", "exponential(0.05, 4)"
 """Mostly such that what one link carries is late for what another has carried."""
 
 
+SLOW_S = (3.0, 10.0)
+"""What a slow link takes: long enough for a hand-over between other brokers to end meanwhile."""
+
+
 def overlay_case(draw: Draw) -> Case:
     rng = draw.rng
+    if draw.way == "timed" and "delay" in draw.faults and rng.random() < 0.6:
+        return _with_a_slow_link(draw)
     brokers = draw.names(2)[:5]
     overlay = overlay_table(draw, len(brokers))
     users = [f"u{number}" for number in range(1, overlay["users"] + 1)]
@@ -37,6 +43,48 @@ def overlay_case(draw: Draw) -> Case:
         },
         # In the midst of it: what is on its way then can be late.
         since_s=SETTLED + rng.uniform(0, BUSY_S),
+    )
+
+
+def _with_a_slow_link(draw: Draw) -> Case:
+    """A quick network, and one link on which a publication is overtaken by later ones that are routed past it."""
+    rng = draw.rng
+    brokers = [f"n{number}" for number in range(1, draw.count(5, 4) + 1)]
+    begin = SETTLED + 2.0
+    return draw.case(
+        {
+            "protocol": "overlay",
+            "seed": draw.seed,
+            "network": {
+                "kind": "plane",
+                "nodes": len(brokers),
+                "connect": "complete",
+                "delay": rng.choice([0.1, "uniform(0.05, 0.5)"]),
+                "access_delay": 0.1,
+            },
+            "overlay": {
+                "users": draw.count(10, 6),
+                "intervals": draw.count(4, 2),
+                "access_to_core": rng.choice([0.1, 1.0, 10.0]),
+                "capacity": 1e9,
+                "movers": "many",
+                "begin": begin,
+                "period": 0.5,
+                "patience": 4,
+                "publish_since": SETTLED,
+                "publish_until": SETTLED + BUSY_S,
+                "publish_scale": 6.0,
+            },
+            "faults": [
+                {
+                    "kind": "delay",
+                    "links": [rng.sample(brokers, 2)],
+                    "one_way": True,
+                    "since": begin + rng.uniform(-1, 2),
+                    "by": rng.choice(SLOW_S),
+                }
+            ],
+        }
     )
 
 

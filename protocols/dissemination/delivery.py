@@ -239,7 +239,11 @@ class Delivery(Protocol):
             sent = sum(rates.transmission[f] for f in members(plan.arrives[child]))
             transmission += sent * self.resources.link_factor(name, now)
             self.resources.use_link(name, sent, now)
+            formats = " ".join(cag.names(plan.arrives[child]))
+            node.log("forwarded", publisher=publication[0], number=publication[1], to=name, formats=formats)
             node.send_underlay(name, CustomContent(publication, exact, _rows_of(plan, child, brokers)))
+        costs = {"transmission": transmission, "conversion": conversion}
+        node.log("performed", publisher=publication[0], number=publication[1], **costs)
         before = self.paid.get(publication, (0.0, 0.0))
         self.paid[publication] = (before[0] + transmission, before[1] + conversion)
 

@@ -60,7 +60,10 @@ class Departed:
 
     expired: bool = False
     fence: dict[int, int] | None = None
-    """How many publications from each broker must have arrived before nothing can come for this stay any more."""
+    """How many publications each broker had routed here when it heard that the user had gone."""
+
+    later: dict[int, int] = field(default_factory=dict)
+    """How many have arrived that each broker routed since: they may overtake the others, on another tree."""
 
 
 @dataclass

@@ -8,8 +8,9 @@ deliver, any other one the home broker's: each is delivered by exactly one of th
 For that, the home broker stays in all summaries until every broker has acknowledged the foreign one's, and the user
 connects only then. What still comes to the home broker afterwards is redirected. The paper ends that after a fixed TTL
 and loses what is slower; here each acknowledgement of the summary without the user says how many publications the
-acknowledging broker had sent before, and the redirection ends when all of them have arrived. `redirect_ttl` brings the
-paper's rule back.
+acknowledging broker had routed here before, and the redirection ends when all of them have arrived. Those are the ones
+that name an older version of the summary; later ones go over other trees, may be quicker, and do not count.
+`redirect_ttl` brings the paper's rule back.
 """
 
 from __future__ import annotations
@@ -140,11 +141,19 @@ class Serving(Summaries):
 
     @on(Forward)
     def forwarded(self, node: Node, sender: str, publication: Forward) -> None:
-        arrived = self.durable.arrived
-        arrived[publication.source] = arrived.get(publication.source, 0) + 1
+        self.count(publication)
         self.pass_on(node, publication)
         self.deliver(node, publication)
         self.end_redirection(node)
+
+    def count(self, publication: Forward) -> None:
+        """It has arrived; for stays that were over when it was routed, as one that nobody waits for."""
+        source, arrived = publication.source, self.durable.arrived
+        arrived[source] = arrived.get(source, 0) + 1
+        for stays in self.durable.departed.values():
+            for gone in stays.values():
+                if publication.versions[self.me] >= gone.shrunk:
+                    gone.later[source] = gone.later.get(source, 0) + 1
 
     def pass_on(self, node: Node, publication: Forward) -> None:
         for parent, child in publication.tree:
@@ -291,8 +300,11 @@ class Serving(Summaries):
             self.close(node, user, stay)
 
     def is_past(self, gone: Departed) -> bool:
-        arrived = self.durable.arrived
-        return gone.fence is not None and all(arrived.get(b, 0) >= count for b, count in gone.fence.items())
+        """Has all arrived that was routed before its broker heard that the user had gone?"""
+        if gone.fence is None:
+            return False
+        arrived, later = self.durable.arrived, gone.later
+        return all(arrived.get(b, 0) - later.get(b, 0) >= count for b, count in gone.fence.items())
 
     def close(self, node: Node, user: str, stay: int) -> None:
         stays = self.durable.departed[user]

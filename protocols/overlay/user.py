@@ -122,11 +122,13 @@ class Using(Protocol):
             life.left = True
             if life.home is not None:
                 self.sessions.tell(node, life.home, Leave())
+            node.log("home", broker="")
             return
         life.profile = plan.profile
         life.profiles.append(plan.profile)
         if plan.do == "join":
             life.home = self.first or self.brokers[self.costs.index(min(self.costs))]
+            node.log("home", broker=life.home)
         self.register(node)
 
     def register(self, node: Node) -> None:
@@ -146,6 +148,7 @@ class Using(Protocol):
         life.full.append(sender)
         others = [(cost, name) for cost, name in zip(self.costs, self.brokers, strict=True) if name not in life.full]
         life.home = min(others)[1] if others and not life.left else None
+        node.log("home", broker=life.home or "")
         self.register(node)
 
     # Publishing and receiving
@@ -205,4 +208,5 @@ class Using(Protocol):
         if not life.left:
             life.home = order.foreign
             life.moves += 1
+            node.log("home", broker=order.foreign)
             self.sessions.tell(node, order.foreign, Connect())

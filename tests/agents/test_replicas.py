@@ -100,3 +100,11 @@ def test_replacing_costs_what_it_costs() -> None:
     assert free.results["replacements"]["mean"] > 0
     assert dear.results["replacements"]["mean"] == 0
     assert free.verdict == dear.verdict == "valid"
+
+
+def test_a_sparse_start_has_every_item_once_and_random_fills_the_rest() -> None:
+    keys = {"sizes": {"a": 1, "b": 1, "c": 1}, "capacity": 3, "rates": {"n1": {"a": 1.0}}}
+    sparse = [item for held in problem(**keys, placement="sparse").placement.values() for item in held]
+    filled = [item for held in problem(**keys, placement="random").placement.values() for item in held]
+    assert sorted(sparse) == ["a", "b", "c"]
+    assert sorted(filled) == ["a", "a", "b", "b", "c", "c"]

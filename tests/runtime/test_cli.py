@@ -7,12 +7,15 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from agents import SYSTEMS
 from runtime import progress
+from runtime.cli import main
 from runtime.progress import Progress
 from runtime.scenario import load
 from runtime.simulator import Simulator
@@ -309,3 +312,21 @@ def test_progress_is_told_after_a_second_and_then_every_five(monkeypatch: pytest
             clock[0] = tenth / 10
             tell(sim)
     assert told == [1.0, 6.0, 11.0]
+
+
+def test_help_has_a_line_for_every_verb_and_loads_none_of_them() -> None:
+    code = "import sys; from runtime.cli import main; main(['--help'])"
+    words = [sys.executable, "-X", "importtime", "-c", code]
+    ended = subprocess.run(words, capture_output=True, text=True, env=environment(), check=False)
+    for verb in main.list_commands(click.Context(main)):
+        assert re.search(rf"^  {verb} +\S", ended.stdout, re.MULTILINE), verb
+    assert "..." not in ended.stdout.partition("Commands:")[2]
+    assert "runtime.cli" in ended.stderr
+    assert not re.search(r"\b(pyspark|ray|hypothesis)\b", ended.stderr)
+
+
+def test_a_missing_word_is_told_in_one_line() -> None:
+    ended = brokerlab("completion")
+    assert ended.exit_code == 2
+    assert ended.stderr.count("\n") == 1
+    assert "bash, zsh, fish" in ended.stderr

@@ -31,6 +31,7 @@ from runtime.simulator import Simulator
 from runtime.system import World
 from runtime.trace import Trace
 from tests.runtime.command import COMMAND, EXAMPLES, TICKS, brokerlab, environment, scenario
+from tests.runtime.reported import kept as reported
 from tests.runtime.test_shares import EVERYTHING, RayCase, ray_cases
 
 FREE = RayOptions(clock="free", time_scale=0.001)
@@ -277,3 +278,18 @@ def test_ctrl_c_ends_the_run_and_all_that_it_started(tmp_path: Path) -> None:
     assert json.loads(out)["interrupted"] is True
     assert "interrupted" in err and "Traceback" not in err
     assert left_running(mark) == []
+
+
+def test_a_report_is_that_of_the_simulator(tmp_path: Path) -> None:
+    brokerlab("run", "holistic", "--out", tmp_path / "sim")
+    brokerlab("run", "holistic", "--out", tmp_path / "ray", "--on", "ray")
+    sim, ray = (reported(tmp_path / name / "report.html").data for name in ("sim", "ray"))
+    for data in (sim, ray):
+        data["curves"] = [curve for curve in data["curves"] if curve["title"] != "messages sent"]  # by windows
+    assert sim == ray
+
+
+def test_a_free_run_has_a_report(tmp_path: Path) -> None:
+    brokerlab("run", "holistic", "--out", tmp_path, "--on", "ray", "--clock", "free")
+    page = reported(tmp_path / "report.html")
+    assert page.held(page.data["end"]) == json.loads((tmp_path / "summary.json").read_text())["placement"]

@@ -22,10 +22,10 @@ def kept(folder: Path) -> dict[str, bytes]:
 def test_it_holds_what_its_readme_says(tmp_path: Path) -> None:
     result = brokerlab("run", "coverage", "--out", tmp_path / "run", "--trace", "--set", "limits.time=1000")
     assert result.exit_code == 0
-    assert f"kept in {tmp_path / 'run'}\n" in result.stdout
+    assert f"kept in {tmp_path / 'run'}; to look at: {tmp_path / 'run' / 'report.html'}\n" in result.stdout
     files = kept(tmp_path / "run")
     told = files.pop("README.md").decode()
-    assert sorted(files) == ["events/response.parquet", "scenario.toml", "summary.json", "trace.msgpack"]
+    assert sorted(files) == ["events/response.parquet", "report.html", "scenario.toml", "summary.json", "trace.msgpack"]
     for name in files:
         assert f"| `{name}` |" in told
     summary = json.loads(files["summary.json"])
@@ -86,7 +86,8 @@ def test_it_can_be_run_into_itself(tmp_path: Path) -> None:
     before = kept(tmp_path)
     assert brokerlab("run", tmp_path / "scenario.toml", "--out", tmp_path).exit_code == 0
     after = kept(tmp_path)
-    assert before.pop("README.md") != after.pop("README.md")  # another command made it
+    for name in ("README.md", "report.html"):
+        assert before.pop(name) != after.pop(name)  # another command made it
     assert before == after
 
 
@@ -125,7 +126,13 @@ def test_another_run_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert "holds a run of another scenario or seed; choose a new folder, or add --force" in refused.stderr
     assert kept(tmp_path) == before
     assert brokerlab("run", "coverage", "--out", tmp_path, "--force").exit_code == 0
-    assert sorted(kept(tmp_path)) == ["README.md", "events/response.parquet", "scenario.toml", "summary.json"]
+    assert sorted(kept(tmp_path)) == [
+        "README.md",
+        "events/response.parquet",
+        "report.html",
+        "scenario.toml",
+        "summary.json",
+    ]
 
 
 def test_the_same_scenario_is_replaced_and_nothing_old_stays(tmp_path: Path) -> None:
@@ -134,7 +141,7 @@ def test_the_same_scenario_is_replaced_and_nothing_old_stays(tmp_path: Path) -> 
     (tmp_path / "notes.txt").write_text("mine")
     assert brokerlab("run", "coverage", "--out", tmp_path).exit_code == 0
     assert sorted(kept(tmp_path)) == [
-        *("README.md", "events/response.parquet", "notes.txt", "scenario.toml", "summary.json"),
+        *("README.md", "events/response.parquet", "notes.txt", "report.html", "scenario.toml", "summary.json"),
     ]
 
 

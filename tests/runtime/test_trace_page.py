@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from runtime.spacetime import Caption, Collector, Mark, SpaceTime
 from runtime.spacetime.model import Arrow, Happening
 from runtime.spacetime.page import page
 from runtime.spacetime.rerun import draw
+from tests.runtime.browser import IN_CHROMIUM
 from tests.runtime.command import brokerlab
 from tests.runtime.spacetime_cases import before, clocked, clocks, faulty
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: install chromium or google-chrome"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = IN_CHROMIUM
 
 FAULTS = (
     'faults=[{kind="drop", probability=0.1}, {kind="reorder", probability=0.05}, '
     '{kind="crash", nodes=["b3"], at=53.0, recover_after=15}]'
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 class Opened:

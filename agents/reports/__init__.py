@@ -1,0 +1,1 @@
+"""What the report page of each system shows of its own: one file per system."""
