@@ -8,5 +8,6 @@ SYSTEMS = {
     "overlay": "agents.overlay:OverlaySystem",
     "planning": "agents.planning:PlanningSystem",
     "relocation": "agents.relocation:RelocationSystem",
+    "together": "agents.together:TogetherSystem",
 }
 """The systems that a scenario can name."""

@@ -7,12 +7,14 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
+import networkx
 from pydantic import Field, model_validator
 
 from agents.cases.dissemination import dissemination_case
 from agents.content_broker import content_broker
 from agents.coverage import Condition
 from agents.dissemination_outcome import missing, outcome, overpaid, wrong_deliveries, wrong_roots, wrong_tables
+from agents.linked import over_links
 from agents.reports.dissemination import dissemination_report
 from protocols.dissemination.cag import make_cag, weigh
 from protocols.dissemination.delivery import Delivery, Planning
@@ -22,6 +24,7 @@ from protocols.dissemination.rendezvous import Issue, Wish
 from protocols.dissemination.resources import Capacity, Resources
 from protocols.dissemination.tapestry import Tapestry
 from runtime.agent import Agent
+from runtime.distributions import Distribution
 from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
@@ -83,8 +86,10 @@ class RandomContent(Settings):
 class MeshSettings(Settings):
     base: Annotated[int, Field(ge=2, le=36)] = 16
     digits: Annotated[int, Field(ge=1, le=40)] = 8
+    over: Literal["underlay", "links"] = "underlay"
     start: Literal["complete", "joining"] = "complete"
     every: Seconds = 5.0
+    patience: Positive | None = None
     joins: dict[str, Seconds] = Field(default_factory=dict)
     leaves: dict[str, Seconds] = Field(default_factory=dict)
 
@@ -178,8 +183,15 @@ class DisseminationSystem(System):
         if settings.random is not None:
             self._draw(settings.random, stream(seed, "content"))
         self.rates = weigh(self.cag, settings.alpha, settings.beta)
-        slowest = network.underlay_delay
-        self.patience_s = 20 * (slowest.ceiling if slowest.ceiling < math.inf else slowest.floor + 4 * slowest.tail)
+        self.patience_s = mesh.patience or 20 * self._slowest_s()
+
+    def _slowest_s(self) -> float:
+        """What a message between two brokers of the mesh hardly ever takes longer than."""
+        if self.settings.tapestry.over == "underlay":
+            return _slowest_s(self.network.underlay_delay)
+        models = [self.network.default, *self.network.exceptions.values()]
+        farthest = int(networkx.diameter(self.network.graph()))
+        return farthest * max(_slowest_s(model.delay) for model in models)
 
     def _check(self) -> None:
         settings, brokers = self.settings, set(self.network.brokers)
@@ -267,7 +279,7 @@ class DisseminationSystem(System):
         )
         if member:
             tapestry.begin_with((other, self.names[other]) for other in self.back.get(own, ()))
-        return content_broker(
+        agent = content_broker(
             tapestry,
             Resources(*self._factors(name), self._capacity()),
             self._planning(),
@@ -277,6 +289,10 @@ class DisseminationSystem(System):
             self.patience_s,
             self.layer(),
         )
+        if settings.tapestry.over == "underlay":
+            return agent
+        neighbours = self.network.neighbours[name]
+        return over_links("dissemination", agent, name, self.network, neighbours, meshed=True)
 
     def _factors(self, name: str) -> tuple[float, float]:
         rng = stream(self.seed, "factors", name)
@@ -370,6 +386,10 @@ def _identifiers(brokers: Sequence[str], mesh: MeshSettings, seed: int) -> dict[
         found[name] = identifier
         taken.add(identifier)
     return found
+
+
+def _slowest_s(delay: Distribution) -> float:
+    return delay.ceiling if delay.ceiling < math.inf else delay.floor + 4 * delay.tail
 
 
 def _among(key: str, name: str, known: Iterable[str], problem: str) -> None:

@@ -188,8 +188,9 @@ def _end_of_route(mesh: Mapping[str, Tapestry], start: str, key: str) -> str:
 
 def _calm(system: DisseminationSystem, world: World) -> bool:
     """Has no broker come or gone?"""
-    there = len(world.agents) == len(system.network.brokers) and not system.arrivals
-    reborn = any(tapestry.durable.life > 1 for tapestry in world.protocols(Tapestry).values())
+    mesh = world.protocols(Tapestry)
+    there = len(mesh) == len(system.network.brokers) and not system.arrivals
+    reborn = any(tapestry.durable.life > 1 for tapestry in mesh.values())
     return there and not reborn and not system.settings.tapestry.leaves
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agents.cases.overlay import overlay_case
+from agents.linked import is_complete, over_links
 from agents.overlay_cast import overlay_broker, overlay_user
 from agents.overlay_settings import OverlaySettings, assign, draw
 from agents.reports.overlay import overlay_report
@@ -43,6 +44,7 @@ class OverlaySystem(System):
 
     def __init__(self, settings: OverlaySettings, network: Network, seed: int, layer: MakeLayer = lambda: None) -> None:
         self.brokers = network.brokers
+        self.all_linked = is_complete(network)
         self.drawn = draw(settings, network, seed)
         self.at_random, self.assignment = assign(settings, self.drawn.beginning, seed)
         self.first = {
@@ -72,7 +74,11 @@ class OverlaySystem(System):
             me = self.brokers.index(name)
             links, capacity = drawn.instance.core[me].copy(), float(drawn.instance.capacity[me])
             ttl = settings.redirect_ttl
-            return overlay_broker(self.brokers, name, links, capacity, drawn.space, ttl, moving, self.layer())
+            agent = overlay_broker(self.brokers, name, links, capacity, drawn.space, ttl, moving, self.layer())
+            if self.all_linked:
+                return agent
+            known = sorted({*self.brokers, *self.network.neighbours[name]} - {name})
+            return over_links("overlay", agent, name, self.network, known)
         return overlay_user(
             self.brokers,
             drawn.instance.access[self.place[name]].tolist(),

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from agents.linked import is_complete
 from protocols.overlay.clustering import two_stage_clustering
 from protocols.overlay.content import (
     ContentSpace,
@@ -24,6 +25,7 @@ from protocols.overlay.moves import descend
 from protocols.overlay.optimum import NoOptimum, optimal_assignment
 from protocols.overlay.packing import NoRoom, greedy_packing, random_assignment
 from protocols.overlay.user import Planned, Profile
+from protocols.storage.planning import hop_distances
 from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.settings import Settings, Several
@@ -205,10 +207,10 @@ def _churn(settings: OverlaySettings, names: list[str], rng: random.Random) -> l
 def _costs(
     settings: OverlaySettings, network: Network, users: int, rng: random.Random
 ) -> tuple[Floats, Floats, Floats | None]:
-    """Links between brokers cost their length, 1 on average; access links `access_to_core` times that on average."""
-    places = np.array([network.positions[name] for name in network.brokers])
-    core = np.sqrt(((places[:, None] - places) ** 2).sum(axis=2))
-    brokers = len(places)
+    """Ways between brokers cost their length, 1 on average; access links `access_to_core` times that on average."""
+    places = np.array([network.positions[name] for name in network.brokers if network.positions])
+    brokers = len(network.brokers)
+    core = _lengths(network, places)
     if brokers > 1:
         core = core * (brokers * (brokers - 1) / core.sum())
     points: Floats | None = None
@@ -220,12 +222,19 @@ def _costs(
     return core, access * (settings.access_to_core / access.mean()), points
 
 
+def _lengths(network: Network, places: Floats) -> Floats:
+    """How far it is between any two brokers: the distance of points that are all linked, else the hops between them."""
+    if len(places) and is_complete(network):
+        return np.asarray(np.sqrt(((places[:, None] - places) ** 2).sum(axis=2)))
+    order = {name: place for place, name in enumerate(network.brokers)}
+    return hop_distances([[order[peer] for peer in network.neighbours[name]] for name in network.brokers])
+
+
 def _check(settings: OverlaySettings, names: set[str], network: Network) -> None:
     brokers = network.brokers
-    links = sum(len(peers) for peers in network.neighbours.values())
-    if not network.positions or links != len(brokers) * (len(brokers) - 1):
-        told = 'brokers are a complete graph with metric costs; write kind = "plane" and connect = "complete"'
-        raise ScenarioError("network.kind", told)
+    if settings.access_costs == "plane" and not network.positions:
+        told = '"plane" goes with brokers that are points; write kind = "plane" in [network], or "uniform"'
+        raise ScenarioError("overlay.access_costs", told)
     if taken := sorted(names & set(brokers)):
         raise ScenarioError("overlay.users", f"the name {taken[0]} is taken by a broker")
     joined, left = set(names), dict[str, float]()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from runtime.errors import WiringError
@@ -151,6 +151,19 @@ class Layer(Protocol):
         raise WiringError(f"{type(self).__name__} is a layer without carry()")
 
 
+class Carrier(Protocol):
+    """A protocol that brings messages to brokers that are not linked; the agent sets `arrived`, for what comes here."""
+
+    next_hop: Mapping[str, str]
+    """Over which neighbour each broker is reached."""
+
+    arrived: Callable[[Node, str, Any], None]
+
+    def send(self, node: Node, target: str, what: Any) -> None:
+        """Send this on its way."""
+        raise WiringError(f"{type(self).__name__} is a carrier without send()")
+
+
 class Agent:
     """A named node made of protocols; a message type is handled by exactly one of them."""
 
@@ -170,7 +183,19 @@ class Agent:
         for kind, name in protocol.handlers.items():
             if kind in self.handlers:
                 raise WiringError(f"{kind.__name__} is handled by {type(protocol).__name__} and another protocol")
-            self.handlers[kind] = lift(getattr(protocol, name))
+            self.handlers[kind] = lift(self.view(protocol, getattr(protocol, name)))
+
+    def view(self, protocol: Protocol, handler: Handler) -> Handler:
+        """The protocol's handler, told of the node as this protocol sees it."""
+        return handler
+
+    def seen_by(self, protocol: Protocol, node: Node) -> Node:
+        """The node as this protocol sees it."""
+        return node
+
+    def knows(self, protocol: Protocol, peer: str) -> bool:
+        """Is this neighbour one of the protocol's?"""
+        return True
 
     def find(self, kind: type[P]) -> P | None:
         """The agent's protocol of this class, if it has one."""
@@ -184,7 +209,7 @@ class Agent:
             (self.layer.recovered if recovered else self.layer.started)(node)
             node = self.layer.above.seen(node)
         for protocol in self.protocols:
-            (protocol.recovered if recovered else protocol.started)(node)
+            (protocol.recovered if recovered else protocol.started)(self.seen_by(protocol, node))
 
     def remember(self, before: Agent) -> None:
         """Take over the durable state of the agent that crashed."""
@@ -223,21 +248,22 @@ class Above:
 
     def up(self, node: Node, peer: str) -> None:
         for protocol in self._agent.protocols:
-            protocol.neighbour_up(self.seen(node), peer)
+            if self._agent.knows(protocol, peer):
+                protocol.neighbour_up(self._agent.seen_by(protocol, self.seen(node)), peer)
 
     def down(self, node: Node, peer: str) -> None:
         for protocol in self._agent.protocols:
-            protocol.neighbour_down(self.seen(node), peer)
+            if self._agent.knows(protocol, peer):
+                protocol.neighbour_down(self._agent.seen_by(protocol, self.seen(node)), peer)
 
 
-class LayeredNode(Node):
-    """A node whose neighbours are reached through a layer; all else is the node below."""
+class NodeAbove(Node):
+    """A node seen through something that stands between it and its protocols; here, all is as it is below."""
 
-    __slots__ = ("below", "layer")
+    __slots__ = ("below",)
 
-    def __init__(self, below: Node, layer: Layer) -> None:
+    def __init__(self, below: Node) -> None:
         self.below = below
-        self.layer = layer
 
     @property
     def id(self) -> str:  # type: ignore[override]
@@ -260,12 +286,10 @@ class LayeredNode(Node):
         return self.below.rng
 
     def send(self, peer: str, message: object) -> None:
-        self.layer.carry(self.below, peer, message)
+        self.below.send(peer, message)
 
     def broadcast(self, message: object, skip: str | None = None, to: Sequence[str] | None = None) -> None:
-        for peer in self.below.neighbours if to is None else to:
-            if peer != skip:
-                self.layer.carry(self.below, peer, message)
+        self.below.broadcast(message, skip, to)
 
     def send_underlay(self, peer: str, message: object) -> None:
         self.below.send_underlay(peer, message)
@@ -281,3 +305,21 @@ class LayeredNode(Node):
 
     def log(self, event: str, **fields: Any) -> None:
         self.below.log(event, **fields)
+
+
+class LayeredNode(NodeAbove):
+    """A node whose neighbours are reached through a layer; all else is the node below."""
+
+    __slots__ = ("layer",)
+
+    def __init__(self, below: Node, layer: Layer) -> None:
+        super().__init__(below)
+        self.layer = layer
+
+    def send(self, peer: str, message: object) -> None:
+        self.layer.carry(self.below, peer, message)
+
+    def broadcast(self, message: object, skip: str | None = None, to: Sequence[str] | None = None) -> None:
+        for peer in self.below.neighbours if to is None else to:
+            if peer != skip:
+                self.layer.carry(self.below, peer, message)

@@ -129,15 +129,23 @@ def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
     if not isinstance(data.get("protocol"), str):
         parse(Frame, data)  # says what is wrong with it
     kind = find_system(data["protocol"], folder)
-    data = _with_files(data, kind, folder)
-    needed = any(field.is_required() for field in kind.Settings.model_fields.values())
-    section: Any = (kind.Settings, ...) if needed else (kind.Settings, Field(default_factory=kind.Settings))
-    frame = parse(create_model("Scenario", __base__=Frame, **{kind.section: section}), data)
+    members = kind.members(data)
+    for member in members:
+        data = _with_files(data, member, folder)
+    tables: dict[str, Any] = dict.fromkeys(kind.unread, (Any, None))
+    tables |= {member.section: _table_of(member) for member in members}
+    frame = parse(create_model("Scenario", __base__=Frame, **tables), data)
     bare = build(frame.network, frame.seed, folder)
     layer = _layer(frame, bare)
-    system = kind(getattr(frame, kind.section), bare, frame.seed, layer)
+    system = kind.of({member.section: getattr(frame, member.section) for member in members}, bare, frame.seed, layer)
     plan = plan_faults(frame.faults, system.network, frame.seed)
     return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan, folder)
+
+
+def _table_of(kind: type[System]) -> tuple[Any, Any]:
+    """The system's table as a field: it may be left out where every key has a default."""
+    needed = any(field.is_required() for field in kind.Settings.model_fields.values())
+    return (kind.Settings, ...) if needed else (kind.Settings, Field(default_factory=kind.Settings))
 
 
 def _with_files(data: dict[str, Any], kind: type[System], folder: Path) -> dict[str, Any]:

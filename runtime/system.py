@@ -83,6 +83,9 @@ class System:
     """Keys of the section that may name a TOML file instead of holding a table, and the folder in `agents` with the
     files that are shipped: {"cag": "cags"}."""
 
+    unread: ClassVar[Sequence[str]] = ()
+    """Tables of other systems that a scenario may hold for another time."""
+
     tolerates: ClassVar[Sequence[str]] = ()
     """The faults that it is to withstand: what `brokerlab check` strikes it with if nobody says otherwise."""
 
@@ -97,6 +100,16 @@ class System:
         self.network = network
         self.seed = seed
         self.layer = layer
+
+    @classmethod
+    def members(cls, data: Mapping[str, Any]) -> tuple[type[System], ...]:
+        """The systems whose tables a scenario with this data holds."""
+        return (cls,)
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], network: Network, seed: int, layer: MakeLayer) -> System:
+        """The system that these tables, by their names, describe."""
+        return cls(tables[cls.section], network, seed, layer)
 
     def agent(self, name: str) -> Agent:
         """A new agent for the node of this name: it knows its own part of the scenario and nothing else."""

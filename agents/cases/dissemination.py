@@ -15,8 +15,27 @@ CONDITIONS: tuple[list[list[Any]], ...] = ([], [], [["x", ">", 5]])
 
 
 def dissemination_case(draw: Draw) -> Case:
-    rng = draw.rng
     names = draw.names(2)
+    dissemination = dissemination_table(draw, names)
+    return draw.case(
+        {
+            "protocol": "dissemination",
+            "seed": draw.seed,
+            "links": draw.links,
+            # Everybody knows everybody by name, so that the living stay connected whoever fails.
+            "network": {"kind": "complete", "nodes": len(names), "delay": draw.delay()},
+            "dissemination": dissemination,
+            "faults": draw.trouble(names[1:], names, until=PUBLISHING + BUSY_S, down=300.0, most=0.3),
+        },
+        since_s=draw.rng.choice([0.0, PUBLISHING]),
+    )
+
+
+def dissemination_table(
+    draw: Draw, names: list[str], publishing: float = PUBLISHING, busy_s: float = BUSY_S
+) -> dict[str, Any]:
+    """Content is published from then on, for so long."""
+    rng = draw.rng
     # The first broker stays, so that there is always somebody to join.
     others = rng.sample(names[1:], len(names) - 1)
     joining, leaving = others[: draw.count(len(others))], others[-draw.count(2, 1) :] if rng.random() < 0.4 else []
@@ -33,26 +52,17 @@ def dissemination_case(draw: Draw) -> Case:
             "base": rng.choice([2, 3, 4, 16]),
             "digits": rng.choice([5, 7]),
             "joins": {name: together or rng.uniform(0, 200) for name in joining},
-            "leaves": {name: rng.uniform(0, PUBLISHING + BUSY_S) for name in leaving},
+            "leaves": {name: rng.uniform(0, publishing + busy_s) for name in leaving},
         },
         "factors": rng.choice([{}, {"nodes": [0.5, 2.0], "links": [0.2, 5.0]}]),
-        "subscriptions": [_subscription(draw, names, formats) for _ in range(draw.count(2 * len(names), 1))],
-        "publications": [_publication(draw, names, formats) for _ in range(draw.count(3, 1))],
+        "subscriptions": [
+            _subscription(draw, names, formats, publishing + busy_s) for _ in range(draw.count(2 * len(names), 1))
+        ],
+        "publications": [_publication(draw, names, formats, publishing, busy_s) for _ in range(draw.count(3, 1))],
     }
     if rng.random() < 0.3:
         dissemination["load"] = {"unit": 10_000.0, "node": 3.0, "link": 5.0, "aware": rng.random() < 0.5}
-    return draw.case(
-        {
-            "protocol": "dissemination",
-            "seed": draw.seed,
-            "links": draw.links,
-            # Everybody knows everybody by name, so that the living stay connected whoever fails.
-            "network": {"kind": "complete", "nodes": len(names), "delay": draw.delay()},
-            "dissemination": dissemination,
-            "faults": draw.trouble(names[1:], names, until=PUBLISHING + BUSY_S, down=300.0, most=0.3),
-        },
-        since_s=rng.choice([0.0, PUBLISHING]),
-    )
+    return dissemination
 
 
 def _operators(draw: Draw, formats: list[str]) -> dict[str, Any]:
@@ -65,21 +75,21 @@ def _operators(draw: Draw, formats: list[str]) -> dict[str, Any]:
     }
 
 
-def _subscription(draw: Draw, names: list[str], formats: list[str]) -> dict[str, Any]:
+def _subscription(draw: Draw, names: list[str], formats: list[str], until: float) -> dict[str, Any]:
     rng = draw.rng
     return {
         "broker": rng.choice(names),
         "topic": rng.choice(TOPICS),
         "formats": rng.sample(formats, draw.count(len(formats), 1)),
         "where": rng.choice(CONDITIONS),
-        "at": rng.choice([0.0, rng.uniform(0, PUBLISHING + BUSY_S)]),
+        "at": rng.choice([0.0, rng.uniform(0, until)]),
     }
 
 
-def _publication(draw: Draw, names: list[str], formats: list[str]) -> dict[str, Any]:
+def _publication(draw: Draw, names: list[str], formats: list[str], publishing: float, busy_s: float) -> dict[str, Any]:
     rng = draw.rng
     return {
-        "at": PUBLISHING + rng.uniform(0, BUSY_S),
+        "at": publishing + rng.uniform(0, busy_s),
         "broker": rng.choice(names),
         "topic": rng.choice(TOPICS),
         "format": rng.choice(formats),

@@ -13,6 +13,7 @@ BUSY_S = 10.0
 DELAYS = (1.0, "uniform(0.1, 5)", "exponential(0.05, 4)", "exponential(0.05, 4)")
 """Mostly such that what one link carries is late for what another has carried."""
 
+
 SLOW_S = (3.0, 10.0)
 """What a slow link takes: long enough for a hand-over between other brokers to end meanwhile."""
 
@@ -22,32 +23,8 @@ def overlay_case(draw: Draw) -> Case:
     if draw.way == "timed" and "delay" in draw.faults and rng.random() < 0.6:
         return _with_a_slow_link(draw)
     brokers = draw.names(2)[:5]
-    users = [f"u{number}" for number in range(1, draw.count(6, 3) + 1)]
-    movers = rng.choice(["one", "many"])
-    overlay: dict[str, Any] = {
-        "users": len(users),
-        "intervals": draw.count(4, 1),
-        "dimensions": draw.count(2, 1),
-        "access_costs": rng.choice(["uniform", "plane"]),
-        "access_to_core": rng.choice([0.1, 1.0, 10.0]),
-        "capacity": 1e9,
-        "movers": movers,
-        "begin": SETTLED + rng.uniform(0, 2),
-        "period": rng.choice([0.1, 1.0]),
-        "patience": 4,
-        "unwilling": rng.choice([0.0, 0.0, 0.3]),
-        "publish_since": SETTLED,
-        "publish_until": SETTLED + BUSY_S,
-        "publish_scale": rng.choice([1.0, 3.0, 6.0]),
-    }
-    if draw.way == "timed" and rng.random() < 0.2:
-        # The paper's rule: nothing can still be on its way after so long.
-        overlay["redirect_ttl"] = 100_000.0
-    churn = {do: draw.count(2) for do in ("joins", "leaves", "interests", "rates")} if rng.random() < 0.7 else {}
-    if rng.random() < 0.4:
-        overlay, churn = _with_little_room(draw, overlay, churn, len(brokers))
-    if churn:
-        overlay["churn"] = {**churn, "between": [SETTLED, SETTLED + BUSY_S]}
+    overlay = overlay_table(draw, len(brokers))
+    users = [f"u{number}" for number in range(1, overlay["users"] + 1)]
     return draw.case(
         {
             "protocol": "overlay",
@@ -109,6 +86,38 @@ def _with_a_slow_link(draw: Draw) -> Case:
             ],
         }
     )
+
+
+def overlay_table(draw: Draw, brokers: int, settled: float = SETTLED) -> dict[str, Any]:
+    """Users on so many brokers that are busy from then on."""
+    rng = draw.rng
+    users = draw.count(6, 3)
+    movers = rng.choice(["one", "many"])
+    overlay: dict[str, Any] = {
+        "users": users,
+        "intervals": draw.count(4, 1),
+        "dimensions": draw.count(2, 1),
+        "access_costs": rng.choice(["uniform", "plane"]),
+        "access_to_core": rng.choice([0.1, 1.0, 10.0]),
+        "capacity": 1e9,
+        "movers": movers,
+        "begin": settled + rng.uniform(0, 2),
+        "period": rng.choice([0.1, 1.0]),
+        "patience": 4,
+        "unwilling": rng.choice([0.0, 0.0, 0.3]),
+        "publish_since": settled,
+        "publish_until": settled + BUSY_S,
+        "publish_scale": rng.choice([1.0, 3.0, 6.0]),
+    }
+    if draw.way == "timed" and rng.random() < 0.2:
+        # The paper's rule: nothing can still be on its way after so long.
+        overlay["redirect_ttl"] = 100_000.0
+    churn = {do: draw.count(2) for do in ("joins", "leaves", "interests", "rates")} if rng.random() < 0.7 else {}
+    if rng.random() < 0.4:
+        overlay, churn = _with_little_room(draw, overlay, churn, brokers)
+    if churn:
+        overlay["churn"] = {**churn, "between": [settled, settled + BUSY_S]}
+    return overlay
 
 
 def _with_little_room(

@@ -24,7 +24,7 @@ def planning_case(draw: Draw) -> Case:
     # What is published while somebody is down, or over a cycle, may be nowhere.
     quiet = bool(draw.faults & {"crash"}) or draw.lossy or rng.random() < 0.2
     stores = draw.count(min(4, len(names)), 1)
-    failures = _failures(draw, began, stores) if rng.random() < 0.4 else {}
+    failures = some_failures(draw, began, stores) if rng.random() < 0.4 else {}
     outages = bool(failures) or "crash" in draw.faults
     recovered = began + REQUESTED_S + LONGEST_DOWN_S
     return draw.case(
@@ -33,16 +33,23 @@ def planning_case(draw: Draw) -> Case:
             "seed": draw.seed,
             "links": draw.links,
             "network": (draw.graph(names) if quiet else draw.tree(names)) | {"delay": rng.choice(DELAYS)},
-            "planning": {
-                **_planned(draw, stores),
-                **_demand(draw, began),
-                **({} if quiet else {"publish_every": 2.0}),
-                "failures": failures,
-            },
+            "planning": planning_table(draw, stores, began, quiet, failures),
             "faults": draw.trouble(names, since=began + 1, until=began + REQUESTED_S, down=LONGEST_DOWN_S, most=0.3),
         },
         since_s=recovered if outages and draw.way in ATTEMPTS_OUTRUN else began,
     )
+
+
+def planning_table(
+    draw: Draw, stores: int, began: float, quiet: bool, failures: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """So many stores, and requests from then on; quiet: publications only before them."""
+    return {
+        **_planned(draw, stores),
+        **_demand(draw, began),
+        **({} if quiet else {"publish_every": 2.0}),
+        "failures": failures or {},
+    }
 
 
 def _planned(draw: Draw, stores: int) -> dict[str, Any]:
@@ -75,7 +82,7 @@ def _demand(draw: Draw, began: float) -> dict[str, Any]:
     }
 
 
-def _failures(draw: Draw, began: float, stores: int) -> dict[str, Any]:
+def some_failures(draw: Draw, began: float, stores: int) -> dict[str, Any]:
     rng = draw.rng
     return {
         f"failure{number}": {

@@ -23,8 +23,24 @@ CONDITIONS: list[list[list[Any]]] = [
 
 
 def relocation_case(draw: Draw) -> Case:
-    rng = draw.rng
     names = draw.names()
+    relocation = relocation_table(draw, names)
+    network = draw.tree(names) | {"underlay_delay": draw.rng.choice([0.1, 1.0, "uniform(0.1, 8)"])}
+    return draw.case(
+        {
+            "protocol": "relocation",
+            "seed": draw.seed,
+            "links": draw.links,
+            "network": network,
+            "relocation": relocation,
+            "faults": draw.trouble(names, since=SETTLED, until=SETTLED + 20),
+        },
+        since_s=SETTLED,
+    )
+
+
+def relocation_table(draw: Draw, names: list[str]) -> dict[str, Any]:
+    rng = draw.rng
     publishers = {f"p{number}": _publisher(draw, names) for number in range(1, draw.count(3, 1) + 1)}
     stay = {f"s{number}": _wish(draw, names) for number in range(1, draw.count(5) + 1)}
     pass_by = {f"t{number}": _wish(draw, names) | _span(draw) for number in range(1, draw.count(3) + 1)}
@@ -44,18 +60,7 @@ def relocation_case(draw: Draw) -> Case:
     }
     if rng.random() < 0.5:
         relocation["follow_after"] = rng.choice([1, 3])
-    network = draw.tree(names) | {"underlay_delay": rng.choice([0.1, 1.0, "uniform(0.1, 8)"])}
-    return draw.case(
-        {
-            "protocol": "relocation",
-            "seed": draw.seed,
-            "links": draw.links,
-            "network": network,
-            "relocation": relocation,
-            "faults": draw.trouble(names, since=SETTLED, until=SETTLED + 20),
-        },
-        since_s=SETTLED,
-    )
+    return relocation
 
 
 def _publisher(draw: Draw, names: list[str]) -> dict[str, Any]:

@@ -23,27 +23,13 @@ def myopic_case(draw: Draw) -> Case:
 def _case(draw: Draw, holistic: bool) -> Case:
     rng = draw.rng
     names = draw.names()
-    items = [f"i{number}" for number in range(1, draw.count(6, 1) + 1)]
-    sizes = {item: rng.choice([1, 1, 2, 3]) for item in items}
-    room = max(max(sizes.values()), -(-sum(sizes.values()) // len(names)) + 3)
-    turns, slow = _turns(draw), rng.random() < 0.15
+    sizes = item_sizes(draw)
+    turns, slow = take_turns(draw), rng.random() < 0.15
     # Raw links that lose and double messages take their time, but do no harm, unless nobody hears who is gone.
     raw = turns["writers"] == 1 and draw.lossy and not draw.faults & {"partition", "death"} and rng.random() < 0.4
     impatient = bool(draw.faults) or slow
     restless = raw or (impatient and draw.way == "random")
-    storage = {
-        "capacity": {name: rng.randint(room, room + 2) for name in names},
-        "sizes": sizes,
-        "rates": _rates(draw, names, items),
-        "patience": rng.uniform(30, 200) if impatient else "never",
-        "thinking": {rng.choice(names): rng.uniform(100, 1000)} if slow else {},
-        "changes": [
-            {"at": rng.uniform(1, 300), "rates": _rates(draw, rng.sample(names, 1), items)}
-            for _ in range(rng.choice([0, 0, 1, 2]))
-        ],
-        **turns,
-        **_rule(draw, holistic),
-    }
+    storage = replicas_table(draw, names, sizes, holistic, turns, slow, impatient)
     case = draw.case(
         {
             "protocol": "holistic" if holistic else "myopic",
@@ -60,7 +46,39 @@ def _case(draw: Draw, holistic: bool) -> Case:
     return replace(case, max_events=RESTLESS_EVENTS) if restless else case
 
 
-def _turns(draw: Draw) -> dict[str, Any]:
+def item_sizes(draw: Draw) -> dict[str, int]:
+    return {f"i{number}": draw.rng.choice([1, 1, 2, 3]) for number in range(1, draw.count(6, 1) + 1)}
+
+
+def replicas_table(
+    draw: Draw,
+    names: list[str],
+    sizes: dict[str, int],
+    holistic: bool,
+    turns: dict[str, Any],
+    slow: bool = False,
+    impatient: bool = False,
+    between: tuple[float, float] = (1, 300),
+) -> dict[str, Any]:
+    """Stores that hold these items; a slow one thinks long, impatient ones miss the token; rates change in between."""
+    rng, items = draw.rng, list(sizes)
+    room = max(max(sizes.values()), -(-sum(sizes.values()) // len(names)) + 3)
+    return {
+        "capacity": {name: rng.randint(room, room + 2) for name in names},
+        "sizes": sizes,
+        "rates": _rates(draw, names, items),
+        "patience": rng.uniform(30, 200) if impatient else "never",
+        "thinking": {rng.choice(names): rng.uniform(100, 1000)} if slow else {},
+        "changes": [
+            {"at": rng.uniform(*between), "rates": _rates(draw, rng.sample(names, 1), items)}
+            for _ in range(rng.choice([0, 0, 1, 2]))
+        ],
+        **turns,
+        **_rule(draw, holistic),
+    }
+
+
+def take_turns(draw: Draw) -> dict[str, Any]:
     """Mostly the paper's single writer."""
     rng = draw.rng
     writers = rng.choice([1, 1, 1, 1, 0, 2, 3])

@@ -218,10 +218,22 @@ def test_what_is_wrong_is_said(told: str, overlay: dict[str, Any] | None, monkey
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("network", [{"kind": "complete", "nodes": 4}, {"kind": "ring", "nodes": 4}])
-def test_brokers_must_be_a_complete_metric_graph(network: dict[str, Any]) -> None:
-    with pytest.raises(ScenarioError, match=r"network\.kind: brokers are a complete graph with metric costs"):
-        check(data() | {"network": network})
+@pytest.mark.parametrize(
+    "network", [{"kind": "complete", "nodes": 4}, {"kind": "ring", "nodes": 5}, {"kind": "line", "nodes": 4}]
+)
+def test_brokers_without_a_link_speak_over_those_in_between(network: dict[str, Any]) -> None:
+    overlay: dict[str, Any] = {"movers": "one", "publish_since": 20.0, "publish_until": 60.0, "access_costs": "uniform"}
+    outcome = simulate(check(data(**overlay) | {"network": network}))
+    assert outcome.verdict == "valid" and outcome.results["moves"] > 0 and outcome.results["delivered"] > 0
+    assert ("Carried" in outcome.tally.sent) == (network["kind"] != "complete")
+
+
+def test_ways_cost_the_hops_between_brokers() -> None:
+    system = check(data() | {"network": {"kind": "line", "nodes": 4}}).system
+    assert isinstance(system, OverlaySystem)
+    core = system.drawn.instance.core
+    assert core[0] / core[0, 1] == pytest.approx([0, 1, 2, 3])
+    assert core.sum() == pytest.approx(12)
 
 
 def test_one_broker_and_one_user_are_enough() -> None:

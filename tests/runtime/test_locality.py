@@ -296,7 +296,7 @@ REACHING_OUT = {
 }
 INTERFACE = {"runtime.agent", "runtime.message"}
 BUILDING = INTERFACE | {f"runtime.{name}" for name in ("network", "settings", "errors", "streams", "system")}
-BUILDING |= {"runtime.events", "runtime.properties", "runtime.testing.cases"}
+BUILDING |= {f"runtime.{name}" for name in ("distributions", "events", "parts", "properties", "report", "testing.cases")}
 
 
 def sources(folder: str) -> list[Path]:
