@@ -296,7 +296,8 @@ REACHING_OUT = {
 }
 INTERFACE = {"runtime.agent", "runtime.message"}
 BUILDING = INTERFACE | {f"runtime.{name}" for name in ("network", "settings", "errors", "streams", "system")}
-BUILDING |= {f"runtime.{name}" for name in ("distributions", "events", "parts", "properties", "report", "testing.cases")}
+BUILDING |= {f"runtime.{name}" for name in ("distributions", "events", "parts", "properties", "report")}
+BUILDING |= {"runtime.testing.cases"}
 
 
 def sources(folder: str) -> list[Path]:
