@@ -67,6 +67,8 @@ class Rules:
     timers: Timers = "any"
     fifo: bool = True
     budget: Budget = Budget()
+    only: frozenset[str] = frozenset()
+    """The types of messages that are lost or doubled; all, where none is named."""
 
 
 class Space:
@@ -142,14 +144,17 @@ class Space:
         """Nothing is left to happen, unless another fault strikes."""
         return not steps or not steps & ~self.catalogue.faults
 
-    def _on_links(self, state: State, kind: int, only_overlay: bool = False) -> Steps:
+    def _on_links(self, state: State, kind: int) -> Steps:
         found = 0
-        messages = self.machine.messages
         for link, queue in enumerate(state.queues):
             for what in self._heads(queue):
-                if not only_overlay or messages[queue[0] if what < 0 else what][1] == OVERLAY:
+                if kind == DELIVER or self._can_be_struck(queue[0] if what < 0 else what):
                     found |= 1 << self.catalogue.number(kind, link, what)
         return found
+
+    def _can_be_struck(self, number: int) -> bool:
+        message, way = self.machine.messages[number]
+        return way == OVERLAY and (not self.rules.only or message.tag in self.rules.only)
 
     def _heads(self, queue: Queue) -> tuple[int, ...]:
         if not queue:
@@ -182,9 +187,9 @@ class Space:
         found = 0
         losses, duplicates, crashes, deaths = state.left
         if losses:
-            found |= self._on_links(state, LOSE, only_overlay=True)
+            found |= self._on_links(state, LOSE)
         if duplicates:
-            found |= self._on_links(state, DOUBLE, only_overlay=True)
+            found |= self._on_links(state, DOUBLE)
         if crashes and not state.hints:
             found |= self._with_status(state, "up", CRASH)
         if deaths and not state.hints:
