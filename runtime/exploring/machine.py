@@ -147,6 +147,20 @@ class Machine:
             effect = self._known[key] = self._deliver(state, source, self.messages[message][0])
         return effect
 
+    def suppose(self, state: int, source: int, message: int) -> Effect:
+        """What the message would do; it need not have come there."""
+        return self._known.get((state, source, message)) or self._deliver(state, source, self.messages[message][0])
+
+    def local_steps(self) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+        """The steps of single nodes that were seen: those of a crash apart."""
+        usual: dict[int, set[int]] = {}
+        crashes: dict[int, set[int]] = {}
+        for (state, what, *_), effect in self._known.items():
+            if effect.node != state:
+                steps = crashes if what in ("down", "dead", "recover") else usual
+                steps.setdefault(state, set()).add(effect.node)
+        return usual, crashes
+
     def _deliver(self, state: int, source: int, message: Any) -> Effect:
         if self.kept[state].status != "up":
             return Effect(state)

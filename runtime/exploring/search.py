@@ -11,6 +11,7 @@ from typing import Literal
 
 from runtime.exploring.judging import Judge, Problem
 from runtime.exploring.machine import Machine
+from runtime.exploring.needless import Mistaken, Watch
 from runtime.exploring.needs import Needs, Unforeseen
 from runtime.exploring.reduction import Independence, Persistence, Reduction
 from runtime.exploring.space import Rules, Space, State
@@ -102,13 +103,19 @@ def explore(
 ) -> Report:
     """Visit every state that can be reached, or stop at a limit or at the first state in which something is wrong."""
     needs = Needs()
+    machine = Machine(scenario, needs, rules.fifo)
+    watch = Watch(machine)
     started = monotonic()
     while True:
-        search = Search(scenario, rules, reduction, order, limits, needs, started)
+        space = Space(machine, rules, None if reduction == "none" else watch)
         try:
-            return search.run(tell)
+            return Search(space, reduction, order, limits, started).run(tell)
+        except Mistaken:
+            continue
         except Unforeseen as looked:
             needs = needs | looked.needs
+            machine = Machine(scenario, needs, rules.fifo)
+            watch = Watch(machine)
 
 
 Work = tuple[State, Steps, Steps, int]
@@ -118,25 +125,17 @@ NOWHERE = -1
 
 
 class Search:
-    def __init__(
-        self,
-        scenario: Scenario,
-        rules: Rules,
-        reduction: Reduction,
-        order: Order,
-        limits: Limits,
-        needs: Needs,
-        started: float,
-    ) -> None:
-        self.space = Space(Machine(scenario, needs, rules.fifo), rules)
-        self.judge = Judge(self.space, reduction == "persistent")
-        self.report = Report(scenario, rules, reduction, needs=needs)
-        self._independence = Independence(self.space)
-        self._persistence = Persistence(self.space) if reduction == "persistent" else None
+    def __init__(self, space: Space, reduction: Reduction, order: Order, limits: Limits, started: float) -> None:
+        self.space = space
+        self.judge = Judge(space, reduction == "persistent")
+        self.report = Report(space.machine.scenario, space.rules, reduction, needs=space.machine.needs)
+        self._independence = Independence(space)
+        self._persistence = Persistence(space) if reduction == "persistent" else None
         self._limits = limits
         self._started = started
         self._work: deque[Work] = deque()
         self._next = self._work.popleft if order == "breadth" else self._work.pop
+        self._next_stock = self._next_check = TELL_EVERY
         self._seen: dict[int, tuple[int, int, Steps]] = {}
 
     def run(self, tell: Tell) -> Report:
@@ -145,15 +144,25 @@ class Search:
             self._arrive(self.space.first(), 0, 0, NOWHERE, NOWHERE)
             while self._work and self.report.problem is None and not self._at_a_limit():
                 self._expand(*self._next())
-                if self.report.states % TELL_EVERY == 0:
+                if self.report.states >= self._next_stock:
+                    self._next_stock = self.report.states + TELL_EVERY
                     self._take_stock()
                     tell(self.report)
+                if self.report.states >= self._next_check:
+                    self._next_check *= 2
+                    self._check_what_was_taken()
+            if self.report.problem is None:
+                self._check_what_was_taken()
         except KeyboardInterrupt:
             self.report.interrupted = True
         self._take_stock()
         if self.report.complete and not self.report.quiet:
             self.report.problem = QUIET, f"none of its {self.report.states:,} states is quiet"
         return self.report
+
+    def _check_what_was_taken(self) -> None:
+        if self.space.watch is not None:
+            self.space.watch.check()
 
     def _take_stock(self) -> None:
         report, machine = self.report, self.space.machine

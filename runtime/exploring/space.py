@@ -7,11 +7,13 @@ still has to say, and what was logged, if a property looks at it. Its digest is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from runtime.exploring.canonical import digest_of
 from runtime.exploring.machine import OVERLAY, UNDERLAY, Effect, Machine, Status
+from runtime.exploring.needless import Watch
 from runtime.exploring.steps import (
     CRASH,
     DELIVER,
@@ -74,10 +76,15 @@ class Rules:
 class Space:
     """Which steps a state allows, and where they lead."""
 
-    def __init__(self, machine: Machine, rules: Rules) -> None:
+    def __init__(self, machine: Machine, rules: Rules, watch: Watch | None = None) -> None:
+        """With a watch, messages that do nothing are taken at once."""
         self.machine = machine
         self.rules = rules
+        self.watch = watch
         self.targets = [target for _, target in machine.links]
+        self._links_to: list[list[int]] = [[] for _ in machine.names]
+        for link, target in enumerate(self.targets):
+            self._links_to[target].append(link)
         self.catalogue = Catalogue(self.targets, len(machine.names), rules.timers != "any")
         self._may_return = bool(rules.budget.crashes or rules.budget.deaths)
         self.histories: list[tuple[int, ...]] = [()]
@@ -115,6 +122,8 @@ class Space:
             for link, message in effect.sends:
                 queues[link] = self._with(queues[link], message)
             rows += effect.rows
+        if self.watch is not None:
+            self._take_needless(nodes, queues, self.rules.budget, range(len(queues)))
         history = self._after(0, tuple(rows))
         digest = self._of_rest(self.rules.budget, (), history)
         for node in nodes:
@@ -232,22 +241,55 @@ class Space:
         if effect.node != nodes[place]:
             digest ^= digests[nodes[place]] ^ digests[effect.node]
             nodes = (*nodes[:place], effect.node, *nodes[place + 1 :])
-        if effect.sends or kind in ON_LINKS:
-            changed = list(queues)
-            touched = {link for link, _ in effect.sends}
-            if kind in ON_LINKS:
-                touched.add(where)
-                changed[where] = self._taken(queues[where], self.message(state, number), kind == DOUBLE)
-            for link, message in effect.sends:
-                changed[link] = self._with(changed[link], message)
-            for link in touched:
-                digest ^= self._of_queue(link, queues[link]) ^ self._of_queue(link, changed[link])
-            queues = tuple(changed)
         if effect.rows or kind != DELIVER:
             left, hints, later = self._rest(state, step, effect)
             digest ^= self._of_rest(state.left, state.hints, history) ^ self._of_rest(left, hints, later)
             history = later
+        queues, digest = self._moved(state, number, effect, nodes, left, digest)
         return State(nodes, queues, left, hints, history, digest)
+
+    def _moved(
+        self, state: State, number: int, effect: Effect, nodes: tuple[int, ...], left: Budget, digest: int
+    ) -> tuple[tuple[Queue, ...], int]:
+        """The messages on the links after this step."""
+        kind, where, _ = self.catalogue.all[number]
+        before = state.queues
+        now = list(before)
+        touched = {link for link, _ in effect.sends}
+        if kind in ON_LINKS:
+            touched.add(where)
+            now[where] = self._taken(before[where], self.message(state, number), kind == DOUBLE)
+        for link, message in effect.sends:
+            now[link] = self._with(now[link], message)
+        if self.watch is not None:
+            if kind not in ON_LINKS:
+                touched.update(range(len(now)))
+            elif nodes is not state.nodes:
+                touched.update(self._links_to[self.catalogue.places[number]])
+            self._take_needless(nodes, now, left, touched)
+        for link in touched:
+            if now[link] is not before[link]:
+                digest ^= self._of_queue(link, before[link]) ^ self._of_queue(link, now[link])
+        return tuple(now), digest
+
+    def _take_needless(
+        self, nodes: tuple[int, ...], queues: list[Queue], left: Budget, links: Iterable[int]
+    ) -> None:
+        """Take what does nothing from the heads of these links."""
+        assert self.watch is not None
+        does_nothing = self.watch.does_nothing
+        may_crash = bool(left.crashes or left.deaths)
+        for link in links:
+            if queues[link]:
+                source, target = self.machine.links[link]
+                node = nodes[target]
+                queue = queues[link]
+                if self._ordered(queue[0]):
+                    while queue and does_nothing(node, source, queue[0], may_crash):
+                        queue = queue[1:]
+                else:
+                    queue = tuple(message for message in queue if not does_nothing(node, source, message, may_crash))
+                queues[link] = queue
 
     def _all_later(self, state: State, place: int) -> tuple[int, ...]:
         """Clocks agree: what one node has waited for, all the others have waited for, too."""
