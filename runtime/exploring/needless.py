@@ -3,7 +3,7 @@
 In a flood most messages tell what is known already. Such a message changes nothing at its node, and nothing is sent for
 it. If that is so in every state that the node can still get into, it does not matter when it comes. Whether it is so is
 found out afterwards, by trying it in each state of the node that was reached from there; if it is not, the search begins
-anew and lets such a message wait like any other. No way to a violation depends on it: each can be replayed as it is.
+anew and lets messages of that type wait like any other. No way to a violation depends on it: each can be replayed as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from runtime.exploring.machine import Effect, Machine
 
-MOST_TRIALS = 300_000
+MOST_TRIALS = 100_000
 """More than so many are not worth the trouble: then those messages wait like any other."""
 
 
@@ -36,7 +36,7 @@ class Watch:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._taken: dict[Needless, set[int]] = {}
-        self._wait: set[Needless] = set()
+        self._wait: set[tuple[str, bool]] = set()
         self._tried: dict[tuple[int, int, int], bool] = {}
         self._checked = 0
 
@@ -44,10 +44,11 @@ class Watch:
         """May this message be taken at once by the node in this state?"""
         kept = self._machine.kept[node]
         crashes = kept.status == "down" or (may_crash and kept.status == "up")
-        needless = Needless(kept.place, source, message, crashes)
-        if needless in self._wait or self._machine.deliver(node, source, message) != Effect(node):
+        if (self._machine.messages[message][0].tag, crashes) in self._wait:
             return False
-        self._taken.setdefault(needless, set()).add(node)
+        if self._machine.deliver(node, source, message) != Effect(node):
+            return False
+        self._taken.setdefault(Needless(kept.place, source, message, crashes), set()).add(node)
         return True
 
     def check(self) -> None:
@@ -58,12 +59,13 @@ class Watch:
         self._checked = states
         edges, crashes = self._machine.local_steps()
         trials = 0
-        wrong: set[Needless] = set()
+        wrong: set[tuple[str, bool]] = set()
         for needless, nodes in self._taken.items():
-            for node in _reached(nodes, edges, crashes if needless.crashes else {}):
+            kind = (self._machine.messages[needless.message][0].tag, needless.crashes)
+            for node in _reached(nodes, edges, crashes if needless.crashes else {}) if kind not in wrong else ():
                 trials += 1
                 if trials > MOST_TRIALS or not self._does_nothing(node, needless):
-                    wrong.add(needless)
+                    wrong.add(kind)
                     break
         if wrong:
             self._wait |= wrong
