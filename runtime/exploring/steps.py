@@ -62,7 +62,9 @@ class Catalogue:
     def dependent(self, number: int) -> Steps:
         """The steps that do not commute with this one: those at its node, and those that share something else."""
         kind = self.all[number].kind
-        found = self.at_place[self.places[number]]
+        if kind in (CRASH, DIE):
+            return -1  # when no node can crash any more, more messages are known to do nothing, anywhere
+        found = self.at_place[self.places[number]] | self.of_kind[CRASH] | self.of_kind[DIE]
         if self._timers_wait:
             # A timer waits for the last message, wherever it is.
             found |= -1 if kind == FIRE else self.of_kind[FIRE]
