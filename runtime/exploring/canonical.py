@@ -68,7 +68,8 @@ class _Description:
         elif kind is frozenset:
             self._unordered(b"F", value)
         elif kind is types.MethodType:
-            self.out.append(b"b" + _framed(value.__name__.encode()))
+            self.out.append(b"b")
+            self.put(value.__func__)
             self.put(value.__self__)
         elif self._is_new(value):
             self._inner(kind, value)

@@ -45,6 +45,7 @@ COUNT = click.IntRange(0)
 @click.option("--of", type=Names(), default="", metavar="A,B", help="Only messages of these types are lost or doubled.")
 @click.option("--crashes", type=COUNT, default=0, metavar="N", help="At most so many crashes; the node comes back.")
 @click.option("--deaths", type=COUNT, default=0, metavar="N", help="At most so many nodes crash for good.")
+@click.option("--at", type=Names(), default="", metavar="A,B", help="Only these nodes crash.")
 @click.option("--unordered", is_flag=True, help="Messages on a link overtake each other.")
 @click.option("--timers", type=click.Choice(list(TIMERS)), default="any", show_default=True, help="When timers fire.")
 @click.option("--reduction", type=click.Choice(list(REDUCTIONS)), help="What need not be tried; see below.")
@@ -123,8 +124,11 @@ def _wish(scenario: Scenario, how: dict[str, Any]) -> Wish:
     for tag in how["of"]:
         if tag not in known:
             raise click.UsageError(f"--of: {one_of(tag, sorted(known))}")
+    for node in how["at"]:
+        if node not in scenario.network.neighbours:
+            raise click.UsageError(f"--at: {one_of(node, sorted(scenario.network.neighbours))}")
     budget = Budget(how["losses"], how["duplicates"], how["crashes"], how["deaths"])
-    rules = Rules(how["timers"], not how["unordered"], budget, frozenset(how["of"]))
+    rules = Rules(how["timers"], not how["unordered"], budget, frozenset(how["of"]), frozenset(how["at"]))
     limits = Limits(how["states"], how["depth"] or inf, inf if how["seconds"] is None else how["seconds"])
     return Wish(scenario, rules, how["reduction"] or best_reduction(scenario), how["order"], limits)
 
@@ -176,8 +180,8 @@ def _command(name: str, scenario: Scenario, how: dict[str, Any]) -> str:
     for option in ("seed", "losses", "duplicates", "crashes", "deaths", "depth", "seconds", "reduction"):
         if how[option]:
             words += [f"--{option}", f"{how[option]:g}" if isinstance(how[option], float) else str(how[option])]
-    if how["of"]:
-        words += ["--of", ",".join(how["of"])]
+    for option in ("of", "at"):
+        words += [f"--{option}", ",".join(how[option])] if how[option] else []
     words += ["--unordered"] if how["unordered"] else []
     for option, usual in (("timers", "any"), ("order", "breadth"), ("states", STATES)):
         if how[option] != usual:

@@ -38,6 +38,8 @@ class _Copier(pickle.Pickler):
             return _the_same, (_number_of_message(thing),)
         if isinstance(thing, types.FunctionType):
             return self._function(thing)
+        if isinstance(thing, types.MethodType):
+            return _method, (thing.__func__, thing.__self__)
         if isinstance(thing, type | Node):
             return _the_same, (_number(thing),)
         if isinstance(thing, Agent):
@@ -83,6 +85,10 @@ def _fill(function: types.FunctionType, contents: tuple[Any, ...]) -> None:
         cell.cell_contents = content
 
 
+def _method(function: types.FunctionType, owner: Any) -> types.MethodType:
+    return types.MethodType(function, owner)
+
+
 def _bare_agent() -> Agent:
     return Agent.__new__(Agent)
 
@@ -91,4 +97,4 @@ def _wire(agent: Agent, parts: Any) -> None:
     agent.__init__(*parts)  # type: ignore[misc]  # the handlers are bound anew
 
 
-HELPERS = frozenset({_the_same, _function, _fill, _bare_agent, _wire})
+HELPERS = frozenset({_the_same, _function, _fill, _method, _bare_agent, _wire})

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.agent import LinkChanged
 from runtime.exploring.machine import UNDERLAY, Machine
+from runtime.exploring.needless import Watch
 from runtime.exploring.search import Report
 from runtime.exploring.space import Space, State
 from runtime.exploring.steps import CRASH, DELIVER, DIE, DOUBLE, FIRE, HINT, LOSE, ON_LINKS, RECOVER, Step
@@ -77,22 +78,41 @@ class Tale:
 
 def tell(report: Report) -> Tale:
     """The way to the violation that was found."""
-    machine = Machine(report.scenario, report.needs, report.rules.fifo)
+    assert report.space is not None
+    machine, watch = report.space.machine, report.space.watch
     space = Space(machine, report.rules)
     numbers = _Numbers(machine)
     for effect in machine.begin():
         numbers.add(effect.sends)
     tale, state = Tale(), space.first()
-    for step in report.way:
-        number = space.catalogue.number(*step)
-        _tell(tale, space, state, step, numbers)
-        numbers.add(space.effect(state, number).sends)
-        state = space.after(state, number)
+    for step in [*report.way, None]:
+        # What does nothing was taken at once; on the simulator it has to be taken, too.
+        while watch is not None and (needless := _needless(space, state, watch)) is not None:
+            state = _go(tale, space, state, needless, numbers)
+        if step is not None:
+            state = _go(tale, space, state, step, numbers)
     for place, (name, down, up) in enumerate(tale.crashes):
         if up == 0:
             tale.orders += 1
             tale.crashes[place] = (name, down, tale.orders)  # it would have been back later
     return tale
+
+
+def _needless(space: Space, state: State, watch: Watch) -> Step | None:
+    may_crash = bool(state.left.crashes or state.left.deaths)
+    for link, (source, target) in enumerate(space.machine.links):
+        for what in space.heads(state.queues[link]):
+            message = state.queues[link][0] if what < 0 else what
+            if watch.does_nothing(state.nodes[target], source, message, may_crash):
+                return Step(DELIVER, link, what)
+    return None
+
+
+def _go(tale: Tale, space: Space, state: State, step: Step, numbers: _Numbers) -> State:
+    number = space.catalogue.number(*step)
+    _tell(tale, space, state, step, numbers)
+    numbers.add(space.effect(state, number).sends)
+    return space.after(state, number)
 
 
 class _Numbers:

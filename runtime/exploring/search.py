@@ -63,6 +63,7 @@ class Report:
     interrupted: bool = False
     problem: Problem | None = None
     way: list[Step] = field(default_factory=list)
+    space: Space | None = None
 
     @property
     def properties(self) -> tuple[Property, ...]:
@@ -128,7 +129,7 @@ class Search:
     def __init__(self, space: Space, reduction: Reduction, order: Order, limits: Limits, started: float) -> None:
         self.space = space
         self.judge = Judge(space, reduction == "persistent")
-        self.report = Report(space.machine.scenario, space.rules, reduction, needs=space.machine.needs)
+        self.report = Report(space.machine.scenario, space.rules, reduction, needs=space.machine.needs, space=space)
         self._independence = Independence(space)
         self._persistence = Persistence(space) if reduction == "persistent" else None
         self._limits = limits

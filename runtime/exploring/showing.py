@@ -39,7 +39,7 @@ def as_data(report: Report, tale: Tale | None, kept: Found | None, command: str)
         "reduction": report.reduction,
         "timers": rules.timers,
         "fifo": rules.fifo,
-        "faults": rules.budget._asdict() | {"of": sorted(rules.only)},
+        "faults": rules.budget._asdict() | {"of": sorted(rules.only), "at": sorted(rules.at)},
         "in_the_state": _in_the_state(report),
         "properties": {name: said for name, _, said, _ in _judged(report)},
         "violation": None if report.problem is None else _violation(report, tale, kept),
@@ -82,6 +82,7 @@ def show(report: Report, tale: Tale | None, kept: Found | None, command: str) ->
     rules = report.rules
     faults = [f"{amount} {name}" for name, amount in rules.budget._asdict().items() if amount]
     only = f", of {', '.join(sorted(rules.only))}" if rules.only else ""
+    only += f", at {', '.join(sorted(rules.at))}" if rules.at else ""
     overview: list[tuple[str, str | Text]] = [
         ("protocol", report.scenario.protocol),
         ("verdict", Text(f"{report.verdict} ({extent(report)})", style=COLOURS[report.verdict])),

@@ -72,6 +72,9 @@ class Rules:
     only: frozenset[str] = frozenset()
     """The types of messages that are lost or doubled; all, where none is named."""
 
+    at: frozenset[str] = frozenset()
+    """The nodes that crash or die; all, where none is named."""
+
 
 class Space:
     """Which steps a state allows, and where they lead."""
@@ -86,6 +89,8 @@ class Space:
         for link, target in enumerate(self.targets):
             self._links_to[target].append(link)
         self.catalogue = Catalogue(self.targets, len(machine.names), rules.timers != "any")
+        names = machine.names
+        self._can_crash = [place for place, name in enumerate(names) if not rules.at or name in rules.at]
         self._may_return = bool(rules.budget.crashes or rules.budget.deaths)
         self.histories: list[tuple[int, ...]] = [()]
         self._history_numbers: dict[tuple[int, ...], int] = {(): 0}
@@ -156,7 +161,7 @@ class Space:
     def _on_links(self, state: State, kind: int) -> Steps:
         found = 0
         for link, queue in enumerate(state.queues):
-            for what in self._heads(queue):
+            for what in self.heads(queue):
                 if kind == DELIVER or self._can_be_struck(queue[0] if what < 0 else what):
                     found |= 1 << self.catalogue.number(kind, link, what)
         return found
@@ -165,7 +170,8 @@ class Space:
         message, way = self.machine.messages[number]
         return way == OVERLAY and (not self.rules.only or message.tag in self.rules.only)
 
-    def _heads(self, queue: Queue) -> tuple[int, ...]:
+    def heads(self, queue: Queue) -> tuple[int, ...]:
+        """What can be taken from this queue: its first message (-1), or any of them."""
         if not queue:
             return ()
         return (-1,) if self._ordered(queue[0]) else tuple(dict.fromkeys(queue))
@@ -190,7 +196,8 @@ class Space:
 
     def _with_status(self, state: State, status: Status, kind: int) -> Steps:
         kept, number = self.machine.kept, self.catalogue.number
-        return sum(1 << number(kind, place) for place, node in enumerate(state.nodes) if kept[node].status == status)
+        there = [place for place in self._can_crash if kept[state.nodes[place]].status == status]
+        return sum(1 << number(kind, place) for place in there)
 
     def _faults(self, state: State) -> Steps:
         found = 0
