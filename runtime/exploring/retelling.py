@@ -99,11 +99,10 @@ def tell(report: Report) -> Tale:
 
 
 def _needless(space: Space, state: State, watch: Watch) -> Step | None:
-    may_crash = bool(state.left.crashes or state.left.deaths)
     for link, (source, target) in enumerate(space.machine.links):
         for what in space.heads(state.queues[link]):
             message = state.queues[link][0] if what < 0 else what
-            if watch.does_nothing(state.nodes[target], source, message, may_crash):
+            if watch.does_nothing(state.nodes[target], source, message, space.may_crash(target, state.left)):
                 return Step(DELIVER, link, what)
     return None
 

@@ -90,7 +90,7 @@ class Space:
             self._links_to[target].append(link)
         self.catalogue = Catalogue(self.targets, len(machine.names), rules.timers != "any")
         names = machine.names
-        self._can_crash = [place for place, name in enumerate(names) if not rules.at or name in rules.at]
+        self._can_crash = frozenset(place for place, name in enumerate(names) if not rules.at or name in rules.at)
         self._may_return = bool(rules.budget.crashes or rules.budget.deaths)
         self.histories: list[tuple[int, ...]] = [()]
         self._history_numbers: dict[tuple[int, ...], int] = {(): 0}
@@ -196,7 +196,7 @@ class Space:
 
     def _with_status(self, state: State, status: Status, kind: int) -> Steps:
         kept, number = self.machine.kept, self.catalogue.number
-        there = [place for place in self._can_crash if kept[state.nodes[place]].status == status]
+        there = [place for place in sorted(self._can_crash) if kept[state.nodes[place]].status == status]
         return sum(1 << number(kind, place) for place in there)
 
     def _faults(self, state: State) -> Steps:
@@ -279,17 +279,19 @@ class Space:
                 digest ^= self._of_queue(link, before[link]) ^ self._of_queue(link, now[link])
         return tuple(now), digest
 
+    def may_crash(self, place: int, left: Budget) -> bool:
+        return bool(left.crashes or left.deaths) and place in self._can_crash
+
     def _take_needless(
         self, nodes: tuple[int, ...], queues: list[Queue], left: Budget, links: Iterable[int]
     ) -> None:
         """Take what does nothing from the heads of these links."""
         assert self.watch is not None
         does_nothing = self.watch.does_nothing
-        may_crash = bool(left.crashes or left.deaths)
         for link in links:
             if queues[link]:
                 source, target = self.machine.links[link]
-                node = nodes[target]
+                node, may_crash = nodes[target], self.may_crash(target, left)
                 queue = queues[link]
                 if self._ordered(queue[0]):
                     while queue and does_nothing(node, source, queue[0], may_crash):
