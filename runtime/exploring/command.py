@@ -51,7 +51,9 @@ COUNT = click.IntRange(0)
 @click.option("--reduction", type=click.Choice(list(REDUCTIONS)), help="What need not be tried; see below.")
 @click.option("--order", type=click.Choice(["breadth", "depth"]), default="breadth", show_default=True,
               help="Which states come first; breadth finds a shortest way.")  # fmt: skip
-@click.option("--states", type=click.IntRange(1), default=STATES, show_default=True, metavar="N", help="At most so many.")
+@click.option(
+    "--states", type=click.IntRange(1), default=STATES, show_default=True, metavar="N", help="At most so many."
+)
 @click.option("--depth", type=click.IntRange(1), metavar="N", help="At most so many steps from the start.")
 @click.option("--seconds", type=click.FloatRange(0), metavar="S", help="At most so long.")
 @click.option("--shrink", type=click.FloatRange(0), default=60, show_default=True, metavar="S",

@@ -47,7 +47,7 @@ class _Copier(pickle.Pickler):
         return NotImplemented
 
     def _function(self, function: types.FunctionType) -> Any:
-        if function in HELPERS:
+        if function.__name__ in HELPERS and function.__module__ == __name__:
             return NotImplemented
         if not function.__closure__:
             return _the_same, (_number(function),)
@@ -77,7 +77,8 @@ def _the_same(number: int) -> Any:
 
 
 def _function(code: int, cells: int) -> types.FunctionType:
-    return types.FunctionType(*_codes[code], tuple(types.CellType() for _ in range(cells)))
+    content, scope, name, defaults = _codes[code]
+    return types.FunctionType(content, scope, name, defaults, tuple(types.CellType() for _ in range(cells)))
 
 
 def _fill(function: types.FunctionType, contents: tuple[Any, ...]) -> None:
@@ -97,4 +98,4 @@ def _wire(agent: Agent, parts: Any) -> None:
     agent.__init__(*parts)  # type: ignore[misc]  # the handlers are bound anew
 
 
-HELPERS = frozenset({_the_same, _function, _fill, _method, _bare_agent, _wire})
+HELPERS = frozenset({"_the_same", "_function", "_fill", "_method", "_bare_agent", "_wire"})

@@ -154,7 +154,7 @@ class SeenWorld(World):
         vars(self).update(_clock=clock, _needs=needs)
 
     @property
-    def now(self) -> float:  # type: ignore[override]
+    def now(self) -> float:
         if not vars(self)["_needs"].clock:
             raise Unforeseen(Needs(clock=True))
         clock: float = vars(self)["_clock"]

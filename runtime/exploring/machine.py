@@ -118,7 +118,7 @@ class Machine:
     def _keep(self, kept: Kept) -> int:
         """The number of this state, which may be known already."""
         if not self.needs.clock:
-            kept.timers = tuple((round(due - kept.clock, DIGITS), *rest) for due, *rest in kept.timers)  # type: ignore[misc]
+            kept.timers = tuple((round(due - kept.clock, DIGITS), *rest) for due, *rest in kept.timers)
             kept.clock = 0.0
         pending = {handle: place for place, (_, handle, _) in enumerate(kept.timers)}
         seen = describe(kept.agent, pending)
@@ -184,7 +184,9 @@ class Machine:
             return state
         key = (state, seconds)
         if key not in self._known:
-            later = Kept(kept.place, kept.status, kept.agent, kept.dice, kept.clock + seconds, kept.timers, kept.handles)
+            later = Kept(
+                kept.place, kept.status, kept.agent, kept.dice, kept.clock + seconds, kept.timers, kept.handles
+            )
             later.problem, later.packed = kept.problem, kept.packed
             self._known[key] = Effect(self._keep(later))
         return self._known[key].node

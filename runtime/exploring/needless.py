@@ -1,9 +1,9 @@
 """Messages that do nothing and never will: they are taken at once, so that states do not differ by them alone.
 
-In a flood most messages tell what is known already. Such a message changes nothing at its node, and nothing is sent for
-it. If that is so in every state that the node can still get into, it does not matter when it comes. Whether it is so is
-found out afterwards, by trying it in each state of the node that was reached from there; if it is not, the search begins
-anew and lets such a message wait like any other. No way to a violation depends on it: each can be replayed as it is.
+In a flood most messages tell what is known already. Such a message changes nothing at its node, and nothing is sent
+for it. If that is so in every state that the node can still get into, it does not matter when it comes. Whether it is
+so is found out afterwards, by trying it in each state of the node that was reached from there; if it is not, the search
+begins anew and lets such a message wait like any other. No way to a violation depends on it: each can be replayed.
 """
 
 from __future__ import annotations

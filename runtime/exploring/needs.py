@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 EVERYTHING = "*"
 
 
@@ -27,6 +26,9 @@ class Needs:
             self.underlay or other.underlay,
             self.events | other.events,
         )
+
+
+NOTHING = Needs()
 
 
 class Unforeseen(BaseException):

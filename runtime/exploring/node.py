@@ -41,7 +41,12 @@ class ExploredNode(Node):
     )
 
     def __init__(
-        self, name: str, neighbours: tuple[str, ...], known: frozenset[str], seed: int, clock_is_read: Callable[[], None]
+        self,
+        name: str,
+        neighbours: tuple[str, ...],
+        known: frozenset[str],
+        seed: int,
+        clock_is_read: Callable[[], None],
     ) -> None:
         self.id = name
         self.neighbours = neighbours

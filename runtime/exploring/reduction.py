@@ -105,4 +105,3 @@ class Persistence:
             for place in group
             for link, source in self._links_to[place]
         )
-

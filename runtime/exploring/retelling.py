@@ -1,4 +1,4 @@
-"""The way to a violation as a case: its faults by name, its order as deviations, so that it can be replayed and shrunk."""
+"""The way to a violation as a case: faults by name, the order as deviations, to be replayed and made small."""
 
 from __future__ import annotations
 
@@ -204,17 +204,17 @@ def as_case(report: Report, tale: Tale) -> tuple[Case, Shown] | None:
     data = {**report.scenario.data, "faults": list(tale.faults())}
     data["network"] = {key: value for key, value in data["network"].items() if key != "service"}
     most = RESTLESS_EVENTS if report.problem[0] == QUIET else Case.max_events
-    still = {"own_clocks": True} if report.rules.timers != "due" else {}
-    for times in ({"step_s": STEP}, {"step_s": 0.0, **still}):
-        guided = Guided("deviations", fifo=report.rules.fifo, wanted=tuple(tale.wanted), **times)
-        case = Case(data, guided, folder=report.scenario.folder, max_events=most)
+    own_clocks = report.rules.timers != "due"
+    for times in (Schedule("deviations", step_s=STEP), Schedule("deviations", step_s=0.0, own_clocks=own_clocks)):
+        order = replace(times, fifo=report.rules.fifo)
+        case = Case(
+            data, Guided(**vars(order), wanted=tuple(tale.wanted)), folder=report.scenario.folder, max_events=most
+        )
         shown = run_case(case)
         if shown.violation is not None and shown.violation.name == report.problem[0]:
-            order = Schedule("deviations", deviations=shown.deviations, fifo=report.rules.fifo, **times)
+            order = replace(order, deviations=shown.deviations)
             plain = replace(case, schedule=order)
             shown = run_case(plain)
             if shown.violation is not None and shown.violation.name == report.problem[0]:
                 return plain, shown
     return None
-
-

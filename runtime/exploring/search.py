@@ -12,7 +12,7 @@ from typing import Literal
 from runtime.exploring.judging import Judge, Problem
 from runtime.exploring.machine import Machine
 from runtime.exploring.needless import Mistaken, Watch
-from runtime.exploring.needs import Needs, Unforeseen
+from runtime.exploring.needs import NOTHING, Needs, Unforeseen
 from runtime.exploring.reduction import Independence, Persistence, Reduction
 from runtime.exploring.space import Rules, Space, State
 from runtime.exploring.steps import Step, Steps, each
@@ -51,7 +51,7 @@ class Report:
 
     waiting: int = 0
     took_s: float = 0.0
-    needs: Needs = Needs()
+    needs: Needs = NOTHING
     sometimes: set[str] = field(default_factory=set)
     unasked: set[str] = field(default_factory=set)
     ends: set[int] = field(default_factory=set)
@@ -99,7 +99,7 @@ def explore(
     rules: Rules,
     reduction: Reduction = "sleep",
     order: Order = "breadth",
-    limits: Limits = Limits(),  # noqa: B008 - it is frozen
+    limits: Limits = Limits(),
     tell: Tell = lambda report: None,
 ) -> Report:
     """Visit every state that can be reached, or stop at a limit or at the first state in which something is wrong."""
@@ -175,7 +175,9 @@ class Search:
     def _at_a_limit(self) -> bool:
         report, limits = self.report, self._limits
         if report.states >= limits.states:
-            report.reached = f"{report.states:,} states were seen (--states), {len(self._work):,} are left to go on from"
+            report.reached = (
+                f"{report.states:,} states were seen (--states), {len(self._work):,} are left to go on from"
+            )
         elif monotonic() - self._started > limits.seconds:
             report.reached = f"{limits.seconds:g} s have passed (--seconds)"
         return report.states >= limits.states or monotonic() - self._started > limits.seconds

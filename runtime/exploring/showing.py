@@ -98,7 +98,11 @@ def show(report: Report, tale: Tale | None, kept: Found | None, command: str) ->
     if looked_at := _in_the_state(report):
         overview.append(("also in the state", ", ".join(looked_at)))
     rows: list[Row] = [*_judged(report)]
-    say("\n".join([drawn(facts(overview)), table("properties", ("name", "kind", "", "what it says"), rows, "see --json")]))
+    say(
+        "\n".join(
+            [drawn(facts(overview)), table("properties", ("name", "kind", "", "what it says"), rows, "see --json")]
+        )
+    )
     if report.problem is not None:
         _show_violation(report, tale, kept)
     for doubt in report.doubts() if report.verdict == "undecided" and not report.interrupted else ():

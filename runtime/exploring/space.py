@@ -37,6 +37,7 @@ TIMERS: dict[str, str] = {
     "due": "only when no message is on its way, the first of the whole network first: clocks agree, too",
 }
 
+
 class Budget(NamedTuple):
     """How many faults may strike at most."""
 
@@ -50,7 +51,6 @@ SPENT = Budget()
 Queue = tuple[int, ...]
 Hints = tuple[tuple[int, int], ...]
 """Who is still to hear that something happened to the link with whom."""
-
 
 
 class State(NamedTuple):
@@ -68,7 +68,7 @@ class Rules:
 
     timers: Timers = "any"
     fifo: bool = True
-    budget: Budget = Budget()
+    budget: Budget = SPENT
     only: frozenset[str] = frozenset()
     """The types of messages that are lost or doubled; all, where none is named."""
 
@@ -215,7 +215,7 @@ class Space:
     def effect(self, state: State, number: int) -> Effect:
         """What the step does to the node to which it happens."""
         machine, (kind, where, _) = self.machine, self.catalogue.all[number]
-        if kind == DELIVER or kind == DOUBLE:
+        if kind in (DELIVER, DOUBLE):
             source, target = machine.links[where]
             return machine.deliver(state.nodes[target], source, self.message(state, number))
         if kind == FIRE:
@@ -237,7 +237,7 @@ class Space:
         """The state to which this step leads."""
         effect = self.effect(state, number)
         step = self.catalogue.all[number]
-        kind, where, _ = step
+        kind = step.kind
         nodes, queues, left, hints, history, digest = state
         place = self.catalogue.places[number]
         digests = self.machine.digests
@@ -282,9 +282,7 @@ class Space:
     def may_crash(self, place: int, left: Budget) -> bool:
         return bool(left.crashes or left.deaths) and place in self._can_crash
 
-    def _take_needless(
-        self, nodes: tuple[int, ...], queues: list[Queue], left: Budget, links: Iterable[int]
-    ) -> None:
+    def _take_needless(self, nodes: tuple[int, ...], queues: list[Queue], left: Budget, links: Iterable[int]) -> None:
         """Take what does nothing from the heads of these links."""
         assert self.watch is not None
         does_nothing = self.watch.does_nothing

@@ -1,4 +1,4 @@
-"""The obvious way to try every order: on the simulator, one run after the other, with nothing remembered or left out."""
+"""The obvious way to try every order: on the simulator, run after run, with nothing remembered or left out."""
 
 from __future__ import annotations
 
