@@ -15,9 +15,9 @@ from runtime.completion import scenarios
 from runtime.errors import OutputError, ScenarioError
 from runtime.exploring.reduction import REDUCTIONS, Reduction
 from runtime.exploring.retelling import Tale, as_case, tell
+from runtime.exploring.rules import TIMERS, Budget, Rules
 from runtime.exploring.search import Limits, Report, explore
 from runtime.exploring.showing import as_data, show
-from runtime.exploring.space import TIMERS, Budget, Rules
 from runtime.interrupt import interruptible
 from runtime.message import message_types
 from runtime.progress import Progress

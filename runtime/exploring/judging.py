@@ -13,7 +13,8 @@ from runtime.agent import Agent
 from runtime.events import EventLog
 from runtime.exploring.machine import Machine
 from runtime.exploring.needs import EVERYTHING, Needs, Unforeseen
-from runtime.exploring.space import Space, State
+from runtime.exploring.rules import State
+from runtime.exploring.space import Space
 from runtime.network import Network
 from runtime.properties import Property
 from runtime.system import World

@@ -11,7 +11,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Literal
 
-from runtime.exploring.space import SPENT, Space, State
+from runtime.exploring.rules import SPENT, State
+from runtime.exploring.space import Space
 from runtime.exploring.steps import ENVIRONMENT, FIRE, Steps, each
 
 Reduction = Literal["none", "sleep", "persistent"]

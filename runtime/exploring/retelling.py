@@ -10,8 +10,9 @@ from typing import Any
 from runtime.agent import LinkChanged
 from runtime.exploring.machine import UNDERLAY, Machine
 from runtime.exploring.needless import Watch
+from runtime.exploring.rules import State
 from runtime.exploring.search import Report
-from runtime.exploring.space import Space, State
+from runtime.exploring.space import Space
 from runtime.exploring.steps import CRASH, DELIVER, DIE, DOUBLE, FIRE, HINT, LOSE, ON_LINKS, RECOVER, Step
 from runtime.schedule import STEP, Choose
 from runtime.simnode import Entry

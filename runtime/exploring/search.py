@@ -14,7 +14,8 @@ from runtime.exploring.machine import Machine
 from runtime.exploring.needless import Mistaken, Watch
 from runtime.exploring.needs import NOTHING, Needs, Unforeseen
 from runtime.exploring.reduction import Independence, Persistence, Reduction
-from runtime.exploring.space import Rules, Space, State
+from runtime.exploring.rules import Rules, State
+from runtime.exploring.space import Space
 from runtime.exploring.steps import Step, Steps, each
 from runtime.properties import Property
 from runtime.scenario import Scenario

@@ -7,8 +7,8 @@ from typing import Any
 from rich.text import Text
 
 from runtime.exploring.retelling import Tale
+from runtime.exploring.rules import TIMERS
 from runtime.exploring.search import Report
-from runtime.exploring.space import TIMERS
 from runtime.show import COLOURS, Row, complain, drawn, facts, say, table
 from runtime.testing.found import Found
 from runtime.testing.running import BUILT_IN

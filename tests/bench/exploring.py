@@ -8,8 +8,8 @@ from typing import Any, get_args
 from rich.table import Table
 
 from runtime.exploring.reduction import Reduction
+from runtime.exploring.rules import Rules
 from runtime.exploring.search import explore
-from runtime.exploring.space import Rules
 from runtime.scenario import check, load
 
 RING = {

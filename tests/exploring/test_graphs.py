@@ -9,8 +9,8 @@ from typing import Any
 import networkx
 import pytest
 
+from runtime.exploring.rules import Rules
 from runtime.exploring.search import Report, explore
-from runtime.exploring.space import Rules
 from runtime.scenario import check
 
 GRAPHS = [graph for graph in networkx.graph_atlas_g() if len(graph) == 4 and networkx.is_connected(graph)]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from runtime.exploring.rules import Budget, Rules
 from runtime.exploring.search import explore
-from runtime.exploring.space import Budget, Rules
 from runtime.scenario import check
 from tests.exploring.naive import FOLDER, by_brute_force, noted, scenario
 

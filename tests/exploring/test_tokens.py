@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from runtime.exploring.rules import Budget, Rules
 from runtime.exploring.search import Report, explore
-from runtime.exploring.space import Budget, Rules
 from runtime.scenario import check, load
 
 TRAVELS = frozenset({"Token", "Fetch", "Content", "Equilibrium", "Claim"})
@@ -33,7 +33,6 @@ def test_the_token_is_lost_once(protocol: str) -> None:
     assert "a-new-epoch-is-claimed" in report.sometimes
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("protocol", ["holistic", "myopic"])
 def test_anything_that_holders_say_is_lost_or_doubled_once(protocol: str) -> None:
     report = explored(protocol, budget=Budget(losses=1, duplicates=1), only=TRAVELS)

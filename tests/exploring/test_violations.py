@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from runtime.cli import main
 from runtime.exploring.retelling import as_case, tell
+from runtime.exploring.rules import Budget, Rules
 from runtime.exploring.search import explore
-from runtime.exploring.space import Budget, Rules
 from runtime.scenario import check
 from runtime.testing.decisions import load
 from runtime.testing.running import run_case
