@@ -130,11 +130,13 @@ def steer(
     max_events: float = 1_000_000,
     step_s: float = STEP,
     after: Callable[[Simulator], None] | None = None,
+    own_clocks: bool = False,
 ) -> bool:
     """Run by choices until nothing is pending (True) or the limit is reached (False).
 
     With `fifo`, each link keeps its order and only its first message is offered; without, every message is. `after`
-    is called when everything has started, and after every event.
+    is called when everything has started, and after every event. With `own_clocks`, time passes at a node only while
+    it waits for its own timers.
     """
     sim.start(timed=False)
     sim.crash_times.clear()
@@ -150,7 +152,7 @@ def steer(
         entry = pending.take(choose(pending))
         link = entry[2]
         # A node that worked is ahead of the clock: nothing may arrive before it was sent.
-        clock = max(clock, link.target.now) + step_s
+        clock = link.target.now if own_clocks else max(clock, link.target.now) + step_s
         if link.source in (ENVIRONMENT, link.peer):
             clock = max(clock, entry[0])
         sim.deliver((clock, *entry[1:]))

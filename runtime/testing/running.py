@@ -107,7 +107,8 @@ def _run(case: Case, sim: Simulator, judge: Judge) -> bool:
         return True
     choose = Noting(schedule.choose())
     try:
-        return steer(sim, choose, schedule.fifo, case.max_events, schedule.step_s, judge.after)
+        limit, step_s = case.max_events, schedule.step_s
+        return steer(sim, choose, schedule.fifo, limit, step_s, judge.after, schedule.own_clocks)
     finally:
         judge.shown.deviations = choose.deviations
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from tests.bench.exploring import exploring_race, exploring_table
 from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
@@ -60,6 +61,8 @@ def main(quick: bool, file: Path | None) -> None:
     console.print(planning_table(planning))
     replicas = replicas_cost(quick)
     console.print(replicas_table(replicas))
+    exploring = exploring_race(quick)
+    console.print(exploring_table(exploring))
     if file is not None:
         file.write_text(
             json.dumps(
@@ -70,7 +73,8 @@ def main(quick: bool, file: Path | None) -> None:
                 | {"planning": asdict(planning), "replicas": asdict(replicas)}
                 | {"pages": [asdict(cost) for cost in pages]}
                 | {"overlays": [asdict(score) for score in overlays]}
-                | {"plans": [asdict(score) for score in plans]},
+                | {"plans": [asdict(score) for score in plans]}
+                | {"exploring": [asdict(score) | {"states_per_s": score.states_per_s} for score in exploring]},
                 indent=2,
             )
             + "\n"
