@@ -93,7 +93,7 @@ def run_case(case: Case, prepare: Prepare | None = None, strikes: list[Strike] |
         shown.violation = Violation(FAILS, str(problem), sim.handled if sim else 0)
     if sim is not None:
         shown.events, shown.virtual_s = sim.handled, sim.now
-        shown.messages = sum(count for count, _ in sim.sent.values())
+        shown.messages = sum(count for sent in (sim.sent, sim.sent_underlay) for count, _ in sent.values())
     shown.fired.update(scenario.plan.fired)
     shown.fired["death"] += sum(1 for spans in scenario.plan.crashes.values() if spans[-1][1] == float("inf"))
     return shown

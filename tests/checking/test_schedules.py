@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
-
 import pytest
 
 from runtime.system import shipped
-from runtime.testing.checking import Report, check, subject
-
-
-def stands(report: Report) -> bool:
-    if report.violated is not None:
-        case, shown = report.violated
-        pytest.fail(f"{report.subject.name}, seed {report.seed}, case {report.cases}: {shown.violation}\n{case}")
-    return report.doubts() == []
+from tests.checking.standing import stands
 
 
 @pytest.mark.parametrize("protocol", shipped())
 def test_a_thousand_schedules(protocol: str) -> None:
-    assert stands(check(subject(protocol), 1000, seed=20_111))
+    assert stands(protocol, 1000, shipped()[protocol].tolerates).doubts() == []
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("protocol", shipped())
 def test_fifty_thousand_fresh_schedules(protocol: str) -> None:
-    assert stands(check(subject(protocol), 50_000, seed=secrets.randbelow(1 << 32)))
+    assert stands(protocol, 50_000, shipped()[protocol].tolerates, fresh=True).doubts() == []
