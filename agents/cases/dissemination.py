@@ -35,11 +35,12 @@ def dissemination_case(draw: Draw) -> Case:
         | _operators(draw, formats),
         "alpha": rng.choice([0.1, 1.0, 10.0]),
         "algorithm": rng.choice(["optimal", "heuristic", "root", "leaves"]),
+        "compare": ["optimal", "root", "leaves"] if len(names) == 4 else [],
         "tree": rng.choice(["discovered", "estimated"]),
         "threshold": rng.choice([0.0, 0.0, 0.5, 1e9]),
         "tapestry": {
             "base": 2 if many else rng.choice([2, 3, 4, 16]),
-            "digits": rng.choice([5, 7]),
+            "digits": rng.choice([5 if len(names) <= 16 else 7, 7]),
             "joins": {name: together or rng.uniform(0, 200) for name in joining},
             "leaves": {name: rng.uniform(0, PUBLISHING + busy_s) for name in leaving},
         },

@@ -23,7 +23,7 @@ RETRIES = 4
 """A smaller network has another row of pending events: so many fresh orders are tried before it is given up."""
 
 RESTLESS_EVENTS = 5_000
-"""What has not come to rest by then is taken for restless while it is made smaller; in the end it is looked at in full."""
+"""What has not come to rest by then is taken for restless, while it is made smaller; the result is run in full."""
 
 Tell = Callable[[Case, Shown, int], None]
 

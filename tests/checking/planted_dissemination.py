@@ -9,6 +9,7 @@ from protocols.dissemination.content_messages import Publication, PublishContent
 from protocols.dissemination.delivery import CustomContent, Delivery
 from protocols.dissemination.identifiers import VALUES
 from protocols.dissemination.mesh_messages import Contact
+from protocols.dissemination.plan import Plan
 from protocols.dissemination.rendezvous import Demand, Rendezvous
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
@@ -23,6 +24,10 @@ ask = Vigil.ask
 
 def yes(self: Any, *ignored: Any) -> bool:
     return True
+
+
+def nobody(self: Any, *ignored: Any, **more: Any) -> list[str]:
+    return []
 
 
 def alike(self: Resources, *ignored: Any) -> float:
@@ -49,8 +54,13 @@ def forget_the_first(self: Rendezvous, publish: PublishContent) -> Demand:
     return dict(list(match(self, publish).items())[1:])
 
 
-def send_to_one_child_only(self: Delivery, node: Node, publication: Publication, plan: Any, *more: Any) -> None:
+def send_to_one_child_only(self: Delivery, node: Node, publication: Publication, plan: Plan, *more: Any) -> None:
     perform(self, _ToOne(node), publication, plan, *more)  # type: ignore[arg-type]
+
+
+def send_the_original_everywhere(self: Delivery, node: Node, publication: Publication, plan: Plan, *more: Any) -> None:
+    arrives = tuple(formats | plan.arrives[0] for formats in plan.arrives)
+    perform(self, node, publication, Plan(plan.tree, arrives, plan.operators), *more)
 
 
 class _ToOne:
@@ -85,6 +95,9 @@ PLANTED = [
     planted("recommends nobody", Tapestry, "recommend", nothing, "tables-are-full"),
     planted("compares nothing", Tapestry, "compare", nothing, "tables-are-full"),
     planted("buries nobody", Tapestry, "bury", nothing, "comes-to-rest"),
+    planted("knows nobody to tell", Tapestry, "linked", nobody, "tables-are-full"),
+    planted("takes whom it heard of first", Tapestry, "is_nearer", never, "tables-are-full"),
+    planted("ignores a welcome", Tapestry, "welcomed", nothing, "comes-to-rest"),
     planted("denies nothing", Tapestry, "refute", nothing, "tables-are-full"),
     planted("ends where a digit is missing", Tapestry, "next_hop", end_where_a_digit_is_missing, "one-root-each"),
     # Takes some luck: two rendezvous points for the same publication.
@@ -92,6 +105,7 @@ PLANTED = [
     planted("matches everything", Rendezvous, "match", ask_nobody_for_what_it_wants, "each-format-once"),
     planted("forgets a subscriber", Rendezvous, "match", forget_the_first, "everybody-is-served"),
     planted("sends to one child only", Delivery, "perform", send_to_one_child_only, "everybody-is-served"),
+    planted("sends the original everywhere", Delivery, "perform", send_the_original_everywhere, "paid-as-planned"),
     planted("thinks links alike", Resources, "told_link_factor", alike, "paid-as-planned"),
     planted("thinks nodes alike", Resources, "told_node_factor", alike, "paid-as-planned"),
     planted("thinks that nobody is gone", Tapestry, "is_gone", never, "comes-to-rest"),
