@@ -43,8 +43,12 @@ PLANTED = [
     replace(in_coverage("never forgets", "forget", nothing, "tables-are-right"), seed=2),
     in_coverage("does not keep its word", "keep_word", nothing, "runs-without-error"),
     in_coverage("does not answer who asks", "asked", nothing, "tables-are-right"),
-    in_coverage("does not pass on a withdrawal", "spread", remember_but_do_not_spread, "tables-are-right"),
-    in_coverage("says nothing of a lost neighbour", "neighbour_down", drop_silently, "tables-are-right"),
+    replace(
+        in_coverage("does not pass on a withdrawal", "spread", remember_but_do_not_spread, "tables-are-right"), seed=16
+    ),
+    replace(
+        in_coverage("says nothing of a lost neighbour", "neighbour_down", drop_silently, "tables-are-right"), seed=2
+    ),
     in_coverage("tells a new neighbour nothing", "introduce", nothing, "tables-are-right"),
     in_coverage("keeps entries that are withdrawn", "drop", nothing, "the-withdrawn-is-not-believed"),
     in_coverage(
