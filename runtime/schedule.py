@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
 from runtime.links import COUNT_BITS, COUNT_MASK, Link
@@ -175,6 +175,7 @@ class _Pending(Sequence[Entry]):
         self._queues: dict[int, list[tuple[float, int, int, Entry]]] = {}
         self._row: list[Rank] = []
         self._born = 0
+        self._forgotten: tuple[int, int] | None = None
 
     def add(self, entries: list[Entry]) -> None:
         # By place and number, not by time: what is offered must not depend on the delays.
@@ -207,6 +208,7 @@ class _Pending(Sequence[Entry]):
         queue = self._row.pop(choice)[-1]
         *_, entry = heappop(self._queues[queue])
         if self._queues[queue]:
+            self._forgotten = None  # who comes next was not looked at before
             insort(self._row, self._rank(queue))
         else:
             del self._queues[queue]
@@ -214,6 +216,8 @@ class _Pending(Sequence[Entry]):
 
     def forget(self, sim: Simulator) -> None:
         """Timers that were cancelled, or died with their node, are not offered."""
+        if self._forgotten == (len(sim.cancelled), sim.plan.fired["crash"]):
+            return
         choice = bisect_left(self._row, (1,))
         while choice < len(self._row):
             _, key, link, _ = self[choice]
@@ -223,6 +227,7 @@ class _Pending(Sequence[Entry]):
                 choice = bisect_left(self._row, (1,))
             else:
                 choice += 1
+        self._forgotten = (len(sim.cancelled), sim.plan.fired["crash"])
 
     def all(self) -> list[Entry]:
         """Also what is not offered yet."""
@@ -230,6 +235,9 @@ class _Pending(Sequence[Entry]):
 
     def __len__(self) -> int:
         return len(self._row)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self._queues[queue][0][-1] for *_, queue in self._row)
 
     def __getitem__(self, choice: int) -> Entry:  # type: ignore[override]
         return self._queues[self._row[choice][-1]][0][-1]

@@ -172,7 +172,7 @@ def cases(
     """Case by case: every way in turn, each with some of the faults, and every other one with none of them."""
     for number in range(examples):
         rng = stream(seed, "case", str(number))
-        sizes = [one for one in SIZES if size is None or one <= size] or [size or 1]
+        sizes = [*SIZES] if size is None else [*(one for one in SIZES if one < size), size]
         yield what.draw(Draw(rng, rng.choice(sizes), _some(rng, faults), ways[number % len(ways)]))
 
 
