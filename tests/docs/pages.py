@@ -29,7 +29,7 @@ FENCE = re.compile(r"^```(\w*)$")
 MARK = re.compile(r"^<!-- (.*) -->$")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CHECKED = "|".join(SYSTEMS)
-LONG = re.compile(rf"^(brokerlab (sweep|demo|check ({CHECKED})|explore)\b|.*--on ray|.*--start\b|ray )")
+LONG = re.compile(rf"^(brokerlab (sweep|demo|check ({CHECKED}))\b|.*--on ray|.*--start\b|ray )")
 SHELL = ("", "console")
 
 
