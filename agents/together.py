@@ -23,7 +23,7 @@ from runtime.errors import ScenarioError, WiringError
 from runtime.network import Network
 from runtime.parts import PartedAgent
 from runtime.properties import Property
-from runtime.report import Report
+from runtime.report import Report, apart, join
 from runtime.settings import Settings, Several, parse
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
@@ -130,8 +130,10 @@ class TogetherSystem(System):
         report.bars(
             "By part", {part: row["bytes"] for part, row in traffic.items()}, "bytes", "On the links, hop by hop."
         )
-        for system in self.parts.values():
-            system.report(world, report)
+        parts = {name: apart(report, f"{name}.") for name in self.parts}
+        for name, system in self.parts.items():
+            system.report(world, parts[name])
+        join(report, parts, self.network.homes)
 
     def _traffic(self, world: World) -> dict[str, dict[str, int]]:
         """What each part gave to the links, at every hop, and what went past them."""

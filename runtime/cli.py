@@ -32,6 +32,7 @@ ELSEWHERE = {
     "completion": "runtime.completion:completion",
     "demo": "sweeps.demo:demo",
     "doctor": "runtime.doctor:doctor",
+    "explore": "runtime.exploring.command:explore_scenario",
     "replay": "runtime.replay_command:replay_kept",
     "sweep": "sweeps.command:sweep",
     "trace": "runtime.spacetime.command:trace",
@@ -115,6 +116,7 @@ def main() -> None:
     brokerlab run coverage --on ray          the same as Ray actors
     brokerlab replay runs/first              run it again as it was recorded (with --trace)
     brokerlab check coverage                 properties under any schedule and faults; violations made small
+    brokerlab explore my.toml                every state of a small network, in any order of its events
     brokerlab trace runs/first               draw it as a space-time diagram (with --trace)
     brokerlab sweep coverage --quick         many runs, aggregated, drawn and judged
 

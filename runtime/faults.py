@@ -155,7 +155,7 @@ class LinkFaults:
 
     def cut(self, time: float) -> bool:
         """Is the link cut at this time? Then the message that leaves or arrives now is lost."""
-        if any(since <= time < until for since, until in self.cuts):
+        if self.cuts and any(since <= time < until for since, until in self.cuts):
             self.fired["partition"] += 1
             return True
         return False

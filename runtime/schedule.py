@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
 from runtime.links import COUNT_BITS, COUNT_MASK, Link
@@ -130,11 +130,13 @@ def steer(
     max_events: float = 1_000_000,
     step_s: float = STEP,
     after: Callable[[Simulator], None] | None = None,
+    own_clocks: bool = False,
 ) -> bool:
     """Run by choices until nothing is pending (True) or the limit is reached (False).
 
     With `fifo`, each link keeps its order and only its first message is offered; without, every message is. `after`
-    is called when everything has started, and after every event.
+    is called when everything has started, and after every event. With `own_clocks`, time passes at a node only while
+    it waits for its own timers.
     """
     sim.start(timed=False)
     sim.crash_times.clear()
@@ -150,7 +152,7 @@ def steer(
         entry = pending.take(choose(pending))
         link = entry[2]
         # A node that worked is ahead of the clock: nothing may arrive before it was sent.
-        clock = max(clock, link.target.now) + step_s
+        clock = link.target.now if own_clocks else max(clock, link.target.now) + step_s
         if link.source in (ENVIRONMENT, link.peer):
             clock = max(clock, entry[0])
         sim.deliver((clock, *entry[1:]))
@@ -173,6 +175,7 @@ class _Pending(Sequence[Entry]):
         self._queues: dict[int, list[tuple[float, int, int, Entry]]] = {}
         self._row: list[Rank] = []
         self._born = 0
+        self._forgotten: tuple[int, int] | None = None
 
     def add(self, entries: list[Entry]) -> None:
         # By place and number, not by time: what is offered must not depend on the delays.
@@ -205,6 +208,7 @@ class _Pending(Sequence[Entry]):
         queue = self._row.pop(choice)[-1]
         *_, entry = heappop(self._queues[queue])
         if self._queues[queue]:
+            self._forgotten = None  # who comes next was not looked at before
             insort(self._row, self._rank(queue))
         else:
             del self._queues[queue]
@@ -212,6 +216,8 @@ class _Pending(Sequence[Entry]):
 
     def forget(self, sim: Simulator) -> None:
         """Timers that were cancelled, or died with their node, are not offered."""
+        if self._forgotten == (len(sim.cancelled), sim.plan.fired["crash"]):
+            return
         choice = bisect_left(self._row, (1,))
         while choice < len(self._row):
             _, key, link, _ = self[choice]
@@ -221,6 +227,7 @@ class _Pending(Sequence[Entry]):
                 choice = bisect_left(self._row, (1,))
             else:
                 choice += 1
+        self._forgotten = (len(sim.cancelled), sim.plan.fired["crash"])
 
     def all(self) -> list[Entry]:
         """Also what is not offered yet."""
@@ -228,6 +235,9 @@ class _Pending(Sequence[Entry]):
 
     def __len__(self) -> int:
         return len(self._row)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self._queues[queue][0][-1] for *_, queue in self._row)
 
     def __getitem__(self, choice: int) -> Entry:  # type: ignore[override]
         return self._queues[self._row[choice][-1]][0][-1]

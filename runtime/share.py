@@ -15,10 +15,11 @@ from typing import Any
 from runtime.agent import Agent
 from runtime.batches import decode_batch, encode_batch
 from runtime.faults import FaultPlan
+from runtime.garbage import quiet_collector
 from runtime.links import COUNT_BITS, Link
 from runtime.network import Network
 from runtime.simnode import Entry, SimNode
-from runtime.simulator import ENVIRONMENT, Simulator, quiet_collector
+from runtime.simulator import ENVIRONMENT, Simulator
 
 Row = dict[str, Any]
 HINTS = 1 << 30

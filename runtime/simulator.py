@@ -7,10 +7,8 @@ and then run from end to end. Timers, which may be short, wait in a heap and are
 
 from __future__ import annotations
 
-import gc
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
@@ -22,6 +20,7 @@ from runtime.agent import Agent, Handler, LinkChanged, Node, Unhandled
 from runtime.errors import AgentError, BrokerlabError, LocalityError, WiringError
 from runtime.events import EventLog
 from runtime.faults import FaultPlan
+from runtime.garbage import quiet_collector, tidy
 from runtime.links import COUNT_BITS, Link, Special
 from runtime.message import message
 from runtime.network import Network
@@ -102,6 +101,7 @@ class Simulator:
         self._make_agent = agent
         self._gone = _Gone(self._lost)
         self._started = False
+        tidy()
         with quiet_collector():
             self._build()
 
@@ -439,16 +439,3 @@ def _blame(node: SimNode, cause: Any, problem: Exception) -> BrokerlabError:
     if isinstance(problem, KeyError) and problem.args == (cause.__class__,) and cause.__class__ not in node.handlers:
         return Unhandled(node, cause, node.handlers)
     return AgentError(f"{node.id} at {node.now:g}, handling {cause}: {type(problem).__name__}: {problem}")
-
-
-@contextmanager
-def quiet_collector() -> Iterator[None]:
-    """Events die by reference count; searching all agents for cycles again and again would cost half the run."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(200_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()

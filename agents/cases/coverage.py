@@ -14,13 +14,13 @@ def coverage_case(draw: Draw) -> Case:
     names = draw.names()
     stores = {
         f"s{number}": {"broker": rng.choice(names), "topics": rng.sample(["a", "b"], rng.randint(1, 2))}
-        for number in range(1, draw.count(4, 1) + 1)
+        for number in range(1, draw.count(6, 1) + 1)
     }
     clients = {f"c{number}": rng.choice(names) for number in range(1, draw.count(2) + 1)}
     storage: dict[str, Any] = {
         "stores": stores,
         "clients": clients,
-        "events": [_order(draw, list(stores)) for _ in range(draw.count(6))],
+        "events": [_order(draw, list(stores)) for _ in range(draw.count(8))],
         "publications": [{"at": rng.uniform(0, 40), "client": name, "topic": "a"} for name in clients],
         "requests": [{"at": rng.uniform(0, 40), "client": name, "topic": "a"} for name in clients],
     }
@@ -44,4 +44,5 @@ def _some_one_way(draw: Draw, fault: dict[str, Any]) -> dict[str, Any]:
 def _order(draw: Draw, stores: list[str]) -> dict[str, Any]:
     rng = draw.rng
     order = {"at": rng.uniform(0, 40), "store": rng.choice(stores), "do": rng.choice(ORDERS)}
-    return order | ({"topics": [rng.choice(["a", "b"])]} if order["do"] in ("withdraw", "advertise") else {})
+    one_topic = order["do"] in ("withdraw", "advertise") and rng.random() < 0.5
+    return order | ({"topics": [rng.choice(["a", "b"])]} if one_topic else {})

@@ -81,13 +81,13 @@ def replicas_table(
 def take_turns(draw: Draw) -> dict[str, Any]:
     """Mostly the paper's single writer."""
     rng = draw.rng
-    writers = rng.choice([1, 1, 1, 1, 0, 2, 3])
+    writers = rng.choice([1, 1, 1, 1, 0, 0, 2, 3])
     return {
         "writers": writers,
         "period": rng.choice([0.5, 10.0]),
         "clock": rng.choice(["random", "random", "regular"]),
         # Several writers may go round in circles; they may also think so too early.
-        **({} if writers == 1 else {"same_decision_limit": 3, "replacement_limit": rng.choice([2, 50])}),
+        **({} if writers == 1 else {"same_decision_limit": 3, "replacement_limit": rng.choice([1, 2, 50])}),
     }
 
 

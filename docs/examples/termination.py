@@ -86,9 +86,26 @@ class Termination(Protocol):
         elif self.parent is not None:
             node.send(self.parent, Signal())
             self.parent = None
+            node.log("freed")
 
     def result(self):
         return {"tasks": self.received, "engaged": self.times_engaged, "announced": self.announced}
+
+    @staticmethod
+    def report(world, report):
+        """In report.html: who is engaged by whom, and how many are."""
+        steps = sorted(world.events.rows("engaged") + world.events.rows("freed"), key=lambda row: row["time"])
+        busy, curve, tree = {}, [(0.0, 0)], report.layer("the tree")
+        for row in steps:
+            time, name = row["time"], row["node"]
+            if "parent" in row:
+                busy[name] = time, row["parent"]
+            else:
+                since, parent = busy.pop(name)
+                tree.arrow(parent, name, "engages", since, time)
+            report.hold(time, name, ["engaged"] if name in busy else [])
+            curve.append((time, len(busy)))
+        report.curve("who is engaged", {"nodes": curve})
 
     @always
     @staticmethod

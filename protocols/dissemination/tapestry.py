@@ -349,9 +349,8 @@ class Tapestry(Protocol):
         self.identifiers[contact.name] = contact.identifier
         self.ask(node, contact.name)
 
-    def declare(self, node: Node, peer: str) -> None:
-        """Tell everybody that the life of this node is over; itself too, for it may live and object."""
-        life = self.alive.get(peer, 1)
+    def declare(self, node: Node, peer: str, life: int) -> None:
+        """Tell everybody that this life of the node is over; itself too, for it may live and object."""
         if life > self.gone.get(peer, 0):
             gone = Contact(self.identifiers[peer], peer, life)
             node.broadcast(Gone(gone), skip=peer)

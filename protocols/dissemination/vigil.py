@@ -24,9 +24,11 @@ class Pong:
 
 @message
 class Silence:
-    """A timer: the node should have answered by now."""
+    """A timer: the node should have answered this ping by now, if the life that was doubted is not over."""
 
     peer: str
+    number: int
+    life: int
 
 
 class Vigil(Protocol):
@@ -38,18 +40,19 @@ class Vigil(Protocol):
         self.tapestry = tapestry
         self.patience_s = patience_s
         self.asked = 0
-        self.waiting: dict[str, tuple[Timer, int]] = {}
+        self.waiting: dict[str, dict[int, Timer]] = {}
+        """By node: its pings that are not answered."""
         tapestry.ask = self.ask
 
     def neighbour_down(self, node: Node, peer: str) -> None:
         self.ask(node, peer)
 
     def ask(self, node: Node, peer: str) -> None:
-        if peer in self.waiting:
-            node.cancel(self.waiting[peer][0])
+        """Each ping has its own time: who is asked again and again has not longer to answer the first."""
         self.asked += 1
         node.send_underlay(peer, Ping(self.asked))
-        self.waiting[peer] = (node.after(self.patience_s, Silence(peer)), self.asked)
+        silence = Silence(peer, self.asked, self.tapestry.alive.get(peer, 1))
+        self.waiting.setdefault(peer, {})[self.asked] = node.after(self.patience_s, silence)
 
     @on(Ping)
     def pinged(self, node: Node, sender: str, ping: Ping) -> None:
@@ -59,13 +62,15 @@ class Vigil(Protocol):
 
     @on(Pong)
     def answered(self, node: Node, sender: str, pong: Pong) -> None:
-        if sender in self.waiting and self.waiting[sender][1] == pong.number:
-            node.cancel(self.waiting.pop(sender)[0])
+        pings = self.waiting.get(sender, {})
+        if pong.number in pings:
+            for number in [number for number in pings if number <= pong.number]:
+                node.cancel(pings.pop(number))
 
     @on(Silence)
     def silent(self, node: Node, sender: str, timer: Silence) -> None:
-        del self.waiting[timer.peer]
-        self.tapestry.declare(node, timer.peer)
+        del self.waiting[timer.peer][timer.number]
+        self.tapestry.declare(node, timer.peer, timer.life)
 
 
 class LinkVigil(Vigil):

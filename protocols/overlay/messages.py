@@ -154,7 +154,7 @@ class Summarize:
 
 @message(tag="overlay.Summarized")
 class Summarized:
-    """I know your summary of this version, and had sent you so many publications before."""
+    """I know your summary of this version, and had routed so many publications to you before I did."""
 
     version: int
     routed: int

@@ -6,11 +6,7 @@ of its summary on the user is its own. A publication routed with that version or
 deliver, any other one the home broker's: each is delivered by exactly one of them, in whatever order things arrive.
 
 For that, the home broker stays in all summaries until every broker has acknowledged the foreign one's, and the user
-connects only then. What still comes to the home broker afterwards is redirected. The paper ends that after a fixed TTL
-and loses what is slower; here each acknowledgement of the summary without the user says how many publications the
-acknowledging broker had routed here before, and the redirection ends when all of them have arrived. Those are the ones
-that name an older version of the summary; later ones go over other trees, may be quicker, and do not count.
-`redirect_ttl` brings the paper's rule back.
+connects only then. What still comes to the home broker afterwards is redirected (`redirecting.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +15,6 @@ from protocols.overlay.knowledge import Departed, Resident
 from protocols.overlay.messages import (
     Connect,
     Deliver,
-    Disconnect,
     Forget,
     Forward,
     Full,
@@ -27,27 +22,19 @@ from protocols.overlay.messages import (
     Migrate,
     Publish,
     Ready,
-    Redirect,
-    RedirectOver,
     Refuse,
     Register,
     Registered,
     Replicate,
     Replicated,
-    TimeToLive,
     Update,
 )
-from protocols.overlay.summaries import Summaries
+from protocols.overlay.redirecting import Redirecting
 from runtime.agent import Node, on
 
 
-class Serving(Summaries):
+class Serving(Redirecting):
     """Serves the users of a broker; rules are in the order in which a user meets them."""
-
-    def recovered(self, node: Node) -> None:
-        for user, stays in self.durable.departed.items():
-            for stay in stays:
-                self.limit(node, user, stay)
 
     # Users come, change and leave
 
@@ -101,14 +88,6 @@ class Serving(Summaries):
             if self.mover is not None:
                 self.mover.refused(node, user)
 
-    def send_on(self, node: Node, user: str, news: Update | Forget | Redirect) -> None:
-        """To where the user went last from here; if it is known nowhere, it has left."""
-        stays = self.durable.departed.get(user)
-        if stays:
-            self.sessions.tell(node, self.names[stays[max(stays)].next], news)
-        elif isinstance(news, Redirect):
-            self.durable.astray += 1
-
     # When all brokers know
 
     def settle(self, node: Node) -> None:
@@ -122,11 +101,7 @@ class Serving(Summaries):
             if resident.confirm is not None and resident.confirm <= state.version and resident.foreign is None:
                 resident.confirm = None
                 self.give(node, user, Registered(resident.register.number))
-        for stays in state.departed.values():
-            for departed in stays.values():
-                if departed.fence is None and departed.shrunk <= state.version:
-                    departed.fence = dict(state.acknowledged)
-        self.end_redirection(node)
+        self.fence_off(node)
 
     # Publications
 
@@ -145,15 +120,6 @@ class Serving(Summaries):
         self.pass_on(node, publication)
         self.deliver(node, publication)
         self.end_redirection(node)
-
-    def count(self, publication: Forward) -> None:
-        """It has arrived; for stays that were over when it was routed, as one that nobody waits for."""
-        source, arrived = publication.source, self.durable.arrived
-        arrived[source] = arrived.get(source, 0) + 1
-        for stays in self.durable.departed.values():
-            for gone in stays.values():
-                if publication.versions[self.me] >= gone.shrunk:
-                    gone.later[source] = gone.later.get(source, 0) + 1
 
     def pass_on(self, node: Node, publication: Forward) -> None:
         for parent, child in publication.tree:
@@ -174,11 +140,7 @@ class Serving(Summaries):
                 resident.held.append(publication)
             elif not self.is_foreign(resident, publication):
                 self.give(node, user, found)
-        for user, stays in self.durable.departed.items():
-            for gone in stays.values():
-                wanted = channel in gone.interests and user != publication.publisher and not gone.expired
-                if wanted and mine >= gone.since and publication.versions[gone.next] < gone.next_since:
-                    self.redirect(node, user, found)
+        self.redirect_late(node, publication, channel)
 
     def undecided(self, resident: Resident, publication: Forward) -> bool:
         """Is it perhaps the foreign broker's to deliver? It has not said yet from which version on."""
@@ -259,60 +221,6 @@ class Serving(Summaries):
             self.limit(node, news.user, resident.stay)
         self.change(node)
 
-    def redirect(self, node: Node, user: str, found: Deliver) -> None:
-        if user in self.durable.residents:
-            self.give(node, user, found)  # it is back
-        else:
-            self.durable.redirected += 1
-            stays = self.durable.departed.get(user)
-            if stays:
-                self.durable.redirect_paid += float(self.links[stays[max(stays)].next])
-            self.send_on(node, user, Redirect(user, found))
-
-    def limit(self, node: Node, user: str, stay: int) -> None:
-        if self.redirect_ttl is not None:
-            node.after(self.redirect_ttl, TimeToLive(user, stay))
-
-    @on(TimeToLive)
-    def time_is_over(self, node: Node, sender: str, timer: TimeToLive) -> None:
-        gone = self.durable.departed.get(timer.user, {}).get(timer.stay)
-        if gone is not None:
-            gone.expired = True
-
-    @on(Disconnect)
-    def disconnect(self, node: Node, sender: str, news: Disconnect) -> None:
-        waiting = [gone for gone in self.durable.departed.get(sender, {}).values() if not gone.disconnected]
-        if waiting:  # the earliest, since they come in order
-            waiting[0].disconnected = True
-            self.end_redirection(node)
-
-    def end_redirection(self, node: Node) -> None:
-        """Close the stays for which nothing can come any more: neither publications nor a word of the user."""
-        if not self.durable.departed:
-            return
-        over = [
-            (user, stay)
-            for user, stays in self.durable.departed.items()
-            for stay, gone in stays.items()
-            if gone.disconnected and gone.predecessor is None and self.is_past(gone)
-        ]
-        for user, stay in over:
-            self.close(node, user, stay)
-
-    def is_past(self, gone: Departed) -> bool:
-        """Has all arrived that was routed before its broker heard that the user had gone?"""
-        if gone.fence is None:
-            return False
-        arrived, later = self.durable.arrived, gone.later
-        return all(arrived.get(b, 0) - later.get(b, 0) >= count for b, count in gone.fence.items())
-
-    def close(self, node: Node, user: str, stay: int) -> None:
-        stays = self.durable.departed[user]
-        gone = stays.pop(stay)
-        if not stays:
-            del self.durable.departed[user]
-        self.sessions.tell(node, self.names[gone.next], RedirectOver(user, stay + 1))
-
     # The hand-over, at the foreign broker
 
     @on(Replicate)
@@ -335,17 +243,3 @@ class Serving(Summaries):
             waiting, resident.waiting = resident.waiting, []
             for what in waiting:
                 self.give(node, sender, what)
-
-    @on(Redirect)
-    def redirected(self, node: Node, sender: str, late: Redirect) -> None:
-        self.redirect(node, late.user, late.publication)
-
-    @on(RedirectOver)
-    def redirect_over(self, node: Node, sender: str, news: RedirectOver) -> None:
-        resident = self.durable.residents.get(news.user)
-        if resident is not None and resident.stay == news.stay:
-            resident.predecessor = None
-        gone = self.durable.departed.get(news.user, {}).get(news.stay)
-        if gone is not None:
-            gone.predecessor = None
-            self.end_redirection(node)

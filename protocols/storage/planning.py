@@ -189,7 +189,6 @@ def _filled(weight: Floats, places: int, minimum: int, most: int) -> Floats:
     """clip(scale * w_t, minimum, most) with the scale at which the sum is `places`."""
     positive = np.maximum(weight, 1e-12)
     low, high = 0.0, most / positive.min()
-    for _ in range(200):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if np.clip(middle * positive, minimum, most).sum() < places else (low, middle)
     return np.asarray(np.clip(high * positive, minimum, most))

@@ -46,6 +46,8 @@ class Schedule:
 
     fifo: bool = True
     step_s: float = STEP
+    own_clocks: bool = False
+    """Time passes at a node only while it waits for its own timers."""
 
     def choose(self) -> Choose:
         if self.way == "deviations":

@@ -20,6 +20,7 @@ WIDTH = 100
 ARRAY = re.compile(r"\[\n((?:\s*(?:[^\n\[\]{}]+|\[[^\n]*\]),\n)+)\s*\]")
 KEYS = {"brokerlab", "violated", "schedule", "scenario"}
 SCHEDULE = {"way", "deviations", "since_s", "fifo", "step_s", "max_events", "restless"}
+OPTIONAL = {"own_clocks"}
 
 
 def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
@@ -41,6 +42,7 @@ def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
             "since_s": schedule.since_s,
             "fifo": schedule.fifo,
             "step_s": schedule.step_s,
+            **({"own_clocks": True} if schedule.own_clocks else {}),
             "max_events": case.max_events,
             "restless": case.restless,
         },
@@ -100,14 +102,15 @@ def from_text(text: str, folder: Path = Path(), file: str = "decision") -> tuple
     if content["brokerlab"].get("format") != FORMAT:
         raise ReplayError(f"{file}: decisions of format {content['brokerlab'].get('format')}; this reads {FORMAT}")
     given = content["schedule"]
-    if given.keys() != SCHEDULE:
-        raise ReplayError(f"{file}: schedule: {min(given.keys() ^ SCHEDULE)} is missing or unknown")
+    if given.keys() - OPTIONAL != SCHEDULE:
+        raise ReplayError(f"{file}: schedule: {min(given.keys() - OPTIONAL ^ SCHEDULE)} is missing or unknown")
     schedule = Schedule(
         given["way"],
         deviations=dict(given["deviations"]),
         since_s=given["since_s"],
         fifo=given["fifo"],
         step_s=given["step_s"],
+        own_clocks=given.get("own_clocks", False),
     )
     case = Case(content["scenario"], schedule, given["restless"], folder, given["max_events"])
     return case, str(content["violated"]["property"])
@@ -137,7 +140,7 @@ def as_test(case: Case, shown: Shown, place: Path = Path()) -> str:
     )
 
 
-TEST = '''"""Found by brokerlab check: {problem}"""
+TEST = '''"""Found by brokerlab: {problem}"""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from runtime.agent import Agent, Handler
+from runtime.agent import Above, Agent, Handler, Layer, Node
 from runtime.errors import BrokerlabError, ScenarioError
 from runtime.faults import Edge, Strike
 from runtime.properties import Property
@@ -93,7 +93,7 @@ def run_case(case: Case, prepare: Prepare | None = None, strikes: list[Strike] |
         shown.violation = Violation(FAILS, str(problem), sim.handled if sim else 0)
     if sim is not None:
         shown.events, shown.virtual_s = sim.handled, sim.now
-        shown.messages = sum(count for count, _ in sim.sent.values())
+        shown.messages = sum(count for sent in (sim.sent, sim.sent_underlay) for count, _ in sent.values())
     shown.fired.update(scenario.plan.fired)
     shown.fired["death"] += sum(1 for spans in scenario.plan.crashes.values() if spans[-1][1] == float("inf"))
     return shown
@@ -107,7 +107,8 @@ def _run(case: Case, sim: Simulator, judge: Judge) -> bool:
         return True
     choose = Noting(schedule.choose())
     try:
-        return steer(sim, choose, schedule.fifo, case.max_events, schedule.step_s, judge.after)
+        limit, step_s = case.max_events, schedule.step_s
+        return steer(sim, choose, schedule.fifo, limit, step_s, judge.after, schedule.own_clocks)
     finally:
         judge.shown.deviations = choose.deviations
 
@@ -128,7 +129,10 @@ def _by_time(sim: Simulator, judge: Judge, until: float, max_events: int) -> boo
 
 
 class Judge:
-    """Looks at the whole network from outside, after every event and at the end."""
+    """Looks at the whole network from outside, after every event and at the end.
+
+    What happens in a layer alone, such as an acknowledgement, is passed over, unless a property asks for layers.
+    """
 
     def __init__(self, scenario: Scenario, shown: Shown) -> None:
         self.scenario = scenario
@@ -136,6 +140,8 @@ class Judge:
         self._properties = scenario.system.properties()
         self._watched = [found for found in self._properties if found.kind != "eventually"]
         self._world = World({}, scenario.network)
+        self._lives = (-1, -1)
+        self._news = True
         self._cut: frozenset[Edge] = frozenset()
         self._cut_until = 0.0
 
@@ -144,11 +150,15 @@ class Judge:
         return bool(self._watched)
 
     def agent(self, name: str) -> Agent:
-        return counted(self.scenario.system.agent(name), self.shown.handled)
+        return counted(self.scenario.system.agent(name), self.shown.handled, self._told)
+
+    def _told(self) -> None:
+        self._news = True
 
     def after(self, sim: Simulator) -> None:
-        if self._watched:
+        if self._watched and (self._news or self._lives != _lives(sim)):
             self._look(sim, self._watched)
+            self._news = any(issubclass(kind, Layer) for kind in self._world.found)
 
     def at_the_end(self, sim: Simulator, restless: bool) -> None:
         if not self.shown.quiet and not restless:
@@ -165,9 +175,11 @@ class Judge:
                 raise Broken(Violation(found.name, problems[0].removeprefix(f"{found.name}: "), sim.handled))
 
     def world(self, sim: Simulator) -> World:
-        alive = sim.alive()
-        found = self._world.found if alive == self._world.agents else {}
-        self._world = World(alive, self.scenario.network, self._cut_at(sim.now), sim.events, sim.now, sim.dead(), found)
+        before, cut = self._world, self._cut_at(sim.now)
+        alive, dead, found = before.agents, before.dead, before.found
+        if self._lives != (lives := _lives(sim)):
+            self._lives, alive, dead, found = lives, sim.alive(), sim.dead(), {}
+        self._world = World(alive, self.scenario.network, cut, sim.events, sim.now, dead, found)
         return self._world
 
     def _cut_at(self, now: float) -> frozenset[Edge]:
@@ -178,19 +190,48 @@ class Judge:
         return self._cut
 
 
-def counted(agent: Agent, handled: Counter[str]) -> Agent:
-    """The agent, with every call of a handler counted."""
+def _lives(sim: Simulator) -> tuple[int, int]:
+    """Says, when it is another, that nodes have crashed or come back."""
+    return sim.plan.fired["crash"], sim.plan.fired["recover"]
+
+
+def counted(agent: Agent, handled: Counter[str], tell: Callable[[], None]) -> Agent:
+    """The agent, with every call of a handler counted, and every one above its layer told."""
     for protocol in agent.everything():
         for kind, method in protocol.handlers.items():
             name = f"{type(protocol).__name__}.{method}({kind.tag})"
             handled[name] += 0
-            agent.handlers[kind] = _counting(agent.handlers[kind], name, handled)
+            agent.handlers[kind] = _counting(
+                agent.handlers[kind], name, handled, None if protocol is agent.layer else tell
+            )
+    if agent.layer is not None:
+        agent.layer.above = _Heard(agent, tell)
     return agent
 
 
-def _counting(handler: Handler, name: str, handled: Counter[str]) -> Handler:
+def _counting(handler: Handler, name: str, handled: Counter[str], tell: Callable[[], None] | None) -> Handler:
     def count(node: Any, sender: str, message: Any) -> None:
         handled[name] += 1
+        if tell is not None:
+            tell()
         handler(node, sender, message)
 
     return count
+
+
+class _Heard(Above):
+    """Tells when a layer says that a neighbour is up or down."""
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, agent: Agent, tell: Callable[[], None]) -> None:
+        super().__init__(agent)
+        self._tell = tell
+
+    def up(self, node: Node, peer: str) -> None:
+        self._tell()
+        super().up(node, peer)
+
+    def down(self, node: Node, peer: str) -> None:
+        self._tell()
+        super().down(node, peer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from runtime.errors import ScenarioError
 from runtime.onray import RayOptions, run_on_ray
 from runtime.run import simulate
 from runtime.scenario import check, load, read, shipped_scenarios
-from tests.protocols.content_cases import ContentCase
+from tests.checking.standing import drawn
 
 
 def scenario(**changes: Any) -> dict[str, Any]:
@@ -85,8 +86,15 @@ def test_a_kept_scenario_holds_its_cag() -> None:
 # Ray
 
 
+def is_lively(data: Mapping[str, Any]) -> bool:
+    """Do brokers join, leave and crash, on estimated trees?"""
+    content = data["dissemination"]
+    mesh = content["tapestry"]
+    return bool(content["tree"] == "estimated" and len(mesh["joins"]) > 1 and mesh["leaves"] and data["faults"])
+
+
 def test_on_ray_in_lock_step_as_in_the_simulator() -> None:
-    data = ContentCase(brokers=9, seed=5, joins=2, leaves=1, crashes=1, tree="estimated").scenario()
+    data = next(case.data for case in drawn("dissemination", 500, ["crash"], ["timed"]) if is_lively(case.data))
     with cluster():
         on_ray = run_on_ray(check(data), RayOptions(agents_per_actor=5))
         assert on_ray.summary() == simulate(check(data)).summary()

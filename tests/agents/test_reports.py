@@ -64,8 +64,17 @@ def formats(world: World) -> Held:
     return {name: names(delivery) for name, delivery in world.protocols(Delivery).items()}
 
 
+def shared(world: World) -> Held:
+    """What brokers hold that are stores of items and get content in formats."""
+    return {name: sorted({*replicas(world).get(name, []), *formats(world).get(name, [])}) for name in replicas(world)}
+
+
 def held(page: Shown, time: float) -> Held:
     return {name: sorted(items) for name, items in page.held(time).items()}
+
+
+def held_by_brokers(page: Shown, time: float) -> Held:
+    return {name: items for name, items in held(page, time).items() if name.startswith("b") and name[1:].isdigit()}
 
 
 def homes(page: Shown, time: float) -> Held:
@@ -84,6 +93,7 @@ CASES: list[Any] = [
     pytest.param("relocation", STOCKS, clients, homes, id="publishers that move and subscribers that follow"),
     pytest.param("overlay", (), users, homes, id="overlay"),
     pytest.param("dissemination", AT_ONCE, formats, held, id="dissemination"),
+    pytest.param("together", AT_ONCE, shared, held_by_brokers, id="together"),
 ]
 
 

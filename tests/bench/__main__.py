@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from tests.bench.checks import check_cost, check_table
+from tests.bench.exploring import exploring_race, exploring_table
 from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
@@ -60,6 +62,10 @@ def main(quick: bool, file: Path | None) -> None:
     console.print(planning_table(planning))
     replicas = replicas_cost(quick)
     console.print(replicas_table(replicas))
+    exploring = exploring_race(quick)
+    console.print(exploring_table(exploring))
+    checks = check_cost(quick)
+    console.print(check_table(checks))
     if file is not None:
         file.write_text(
             json.dumps(
@@ -69,8 +75,10 @@ def main(quick: bool, file: Path | None) -> None:
                 | ray_as_json(ray_scores, ray_aims)
                 | {"planning": asdict(planning), "replicas": asdict(replicas)}
                 | {"pages": [asdict(cost) for cost in pages]}
+                | {"checks": [asdict(cost) | {"cases_per_s": cost.cases_per_s} for cost in checks]}
                 | {"overlays": [asdict(score) for score in overlays]}
-                | {"plans": [asdict(score) for score in plans]},
+                | {"plans": [asdict(score) for score in plans]}
+                | {"exploring": [asdict(score) | {"states_per_s": score.states_per_s} for score in exploring]},
                 indent=2,
             )
             + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from protocols.overlay.content import Floats
-from protocols.overlay.knowledge import Knowledge, State
+from protocols.overlay.knowledge import Departed, Knowledge, State
 from protocols.overlay.messages import Ready, Replicate, Replicated
 from protocols.overlay.moves import Candidate, View
 from protocols.overlay.serving import Serving
@@ -36,6 +36,12 @@ def without_waiting(self: Serving, node: Node, sender: str, news: Replicated) ->
     self.ready(node, sender, Ready(news.user))
 
 
+def counts_later_ones_too(self: Serving, gone: Departed) -> bool:
+    """As many have arrived as were routed before, but not the same: later ones took a quicker tree."""
+    arrived = self.durable.arrived
+    return gone.fence is not None and all(arrived.get(b, 0) >= count for b, count in gone.fence.items())
+
+
 def dearer_is_better(self: View, home: int, user: Candidate) -> Floats:
     return -changes(self, home, user)
 
@@ -44,8 +50,8 @@ def as_if_there_was_room(self: Knowledge, state: State, me: int, links: Floats, 
     knowledge(self, state, me, links, 1e9, channels)
 
 
-def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, within: int = 500) -> Planted:
-    return Planted("overlay", name, target, attribute, bug, caught_by, within)
+def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, seed: int = 1) -> Planted:
+    return Planted("overlay", name, target, attribute, bug, caught_by, seed=seed)
 
 
 PLANTED = [
@@ -54,6 +60,7 @@ PLANTED = [
     planted("thinks nothing foreign", Serving, "is_foreign", never, "nobody-gets-it-twice"),
     planted("thinks everything foreign", Serving, "is_foreign", yes, "nothing-lost-or-doubled"),
     planted("ends redirections at once", Serving, "is_past", yes, "nothing-lost-or-doubled"),
+    planted("counts later ones too", Serving, "is_past", counts_later_ones_too, "nothing-lost-or-doubled", seed=3),
     planted("keeps what was held", Serving, "give_held", nothing, "nothing-lost-or-doubled"),
     planted("sends nothing on", Serving, "send_on", nothing, "nothing-lost-or-doubled"),
     planted("never disconnects", Serving, "disconnect", nothing, "hand-overs-end"),

@@ -39,12 +39,16 @@ PLANTED = [
     in_coverage("keeps stale entries", "replace", keep_stale_entries, "tables-are-right"),
     in_coverage("believes what was withdrawn", "is_withdrawn", never, "the-withdrawn-is-not-believed"),
     # Takes some luck: a loop of old news that nobody has withdrawn yet.
-    replace(in_coverage("sees no loop", "is_loop", never, "no-way-is-longer-than-the-network"), seed=3),
-    in_coverage("never forgets", "forget", nothing, "tables-are-right"),
+    replace(in_coverage("sees no loop", "is_loop", never, "no-way-is-longer-than-the-network"), seed=12),
+    replace(in_coverage("never forgets", "forget", nothing, "tables-are-right"), seed=2),
     in_coverage("does not keep its word", "keep_word", nothing, "runs-without-error"),
     in_coverage("does not answer who asks", "asked", nothing, "tables-are-right"),
-    in_coverage("does not pass on a withdrawal", "spread", remember_but_do_not_spread, "tables-are-right"),
-    in_coverage("says nothing of a lost neighbour", "neighbour_down", drop_silently, "tables-are-right"),
+    replace(
+        in_coverage("does not pass on a withdrawal", "spread", remember_but_do_not_spread, "tables-are-right"), seed=16
+    ),
+    replace(
+        in_coverage("says nothing of a lost neighbour", "neighbour_down", drop_silently, "tables-are-right"), seed=2
+    ),
     in_coverage("tells a new neighbour nothing", "introduce", nothing, "tables-are-right"),
     in_coverage("keeps entries that are withdrawn", "drop", nothing, "the-withdrawn-is-not-believed"),
     in_coverage(

@@ -3,69 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given, settings
 
-from protocols.storage.coverage import Coverage, Routes, Withdraw
-from runtime.errors import BrokerlabError
+from protocols.storage.coverage import Coverage, Withdraw
 from runtime.run import simulate
 from runtime.scenario import check
-from tests.protocols.coverage_cases import Case, cases
-
-MANY = settings(max_examples=500, deadline=None)
-FEWER = settings(max_examples=200, deadline=None)
-FULL = settings(max_examples=5000, deadline=None)
+from tests.checking.standing import stands
 
 
-@MANY
-@given(cases())
-def test_tables_are_right_whatever_stores_do_in_any_fifo_order(case: Case) -> None:
-    assert case.problems() == []
+def test_tables_are_right_whatever_stores_do_in_any_fifo_order() -> None:
+    stands("coverage", 200, size=60)
 
 
-@MANY
-@given(cases(most_brokers=30, crashes="some"))
-@example(Case(brokers=3, stores=2, seed=396, orders=5, crashes=2, schedule="random"))
-def test_tables_are_right_after_brokers_and_stores_crash_and_recover(case: Case) -> None:
-    assert case.problems() == []
+def test_tables_are_right_after_brokers_and_stores_crash_and_recover() -> None:
+    stands("coverage", 200, ["crash"], size=30)
 
 
-@FEWER
-@given(cases(most_brokers=20, reliable=True, lossy=True, crashes="some", partitions="some", schedule="timed"))
-def test_tables_are_right_over_channel_with_losses_crashes_and_healed_partitions(case: Case) -> None:
-    assert case.problems() == []
+def test_tables_are_right_over_channel_with_losses_crashes_and_healed_partitions() -> None:
+    stands("coverage", 100, ["drop", "duplicate", "reorder", "crash", "partition"], size=20)
 
 
-@FEWER
-@given(cases(most_brokers=12, reliable=True, lossy=True, crashes="some", schedule="random"))
-def test_tables_are_right_over_channel_in_any_order(case: Case) -> None:
-    assert case.problems() == []
-
-
-@FEWER
-@given(cases(most_brokers=20, reliable=True, lossy=True, deaths="some", crashes="some", schedule="timed"))
-def test_the_living_route_around_the_dead_over_channel(case: Case) -> None:
-    assert case.problems() == []
-
-
-@pytest.mark.full
-@FULL
-@given(cases(crashes="some"))
-def test_many_more_cases_on_raw_links(case: Case) -> None:
-    assert case.problems() == []
-
-
-@pytest.mark.full
-@FULL
-@given(
-    cases(
-        most_brokers=30, reliable=True, lossy=True, deaths="some", crashes="some", partitions="some", schedule="timed"
-    )
-)
-def test_many_more_cases_over_channel(case: Case) -> None:
-    assert case.problems() == []
+def test_the_living_route_around_the_dead_over_channel() -> None:
+    stands("coverage", 100, ["drop", "duplicate", "reorder", "crash", "death"], size=20)
 
 
 # The rules one by one
@@ -100,71 +60,9 @@ def test_a_withdrawn_topic_is_forgotten_everywhere() -> None:
     assert all(table == {} for table in summary["at"].values())
 
 
-# A planted bug in each rule is found
-
-
 def forward_on_equal(self, node, sender, ad):  # type: ignore[no-untyped-def]
     self.routes[ad.topic].hops[sender] = ad
     self.announce(node, ad.topic)
-
-
-def keep_stale_entries(self, node, sender, ad):  # type: ignore[no-untyped-def]
-    old = self.routes.get(ad.topic)
-    self.routes[ad.topic] = Routes({**(old.hops if old else {}), sender: ad}, sender)
-    self.announce(node, ad.topic)
-
-
-def believe_anything(self, *ignored):  # type: ignore[no-untyped-def]
-    return False
-
-
-def do_nothing(self, *ignored, **more):  # type: ignore[no-untyped-def]
-    return None
-
-
-def drop_silently(self, node, peer):  # type: ignore[no-untyped-def]
-    for topic, routes in list(self.routes.items()):
-        routes.hops.pop(peer, None)
-        if not routes.hops:
-            del self.routes[topic]
-
-
-def forget_but_do_not_spread(self, node, gone, skip=None):  # type: ignore[no-untyped-def]
-    self.durable.withdrawn[gone.topic, gone.store] = gone.number
-
-
-@pytest.mark.parametrize(
-    ("rule", "bug"),
-    [
-        ("replace", keep_stale_entries),
-        ("is_withdrawn", believe_anything),
-        ("is_loop", believe_anything),
-        ("forget", do_nothing),
-        ("keep_word", do_nothing),
-        ("asked", do_nothing),
-        ("spread", forget_but_do_not_spread),
-        ("neighbour_down", drop_silently),
-        ("introduce", do_nothing),
-    ],
-)
-def test_a_planted_bug_is_caught(monkeypatch: pytest.MonkeyPatch, rule: str, bug: object) -> None:
-    monkeypatch.setattr(Coverage, rule, bug)
-    assert any(goes_wrong(case) for case in hunt())
-
-
-def hunt() -> Iterator[Case]:
-    schedules = ("timed", "random", "priority")
-    for seed in range(1000):
-        size = {"brokers": 2 + seed % 9, "stores": 1 + seed % 4, "seed": seed, "orders": seed % 8, "crashes": seed % 3}
-        yield Case(**size, schedule=schedules[seed % 3])
-        yield Case(**size, deaths=1 + seed % 2, reliable=True)
-
-
-def goes_wrong(case: Case) -> bool:
-    try:
-        return case.problems(limit=20_000) != []
-    except BrokerlabError:
-        return True
 
 
 def test_forwarding_on_equal_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

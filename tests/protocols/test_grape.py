@@ -16,7 +16,8 @@ from protocols.relocation.estimate import BrokerStatistics, Estimate, cheapest, 
 from protocols.relocation.grape import Grape, statistics
 from runtime.run import simulate
 from runtime.scenario import check
-from tests.protocols.relocation_cases import Case, cases
+from runtime.testing.cases import Case
+from tests.checking.standing import drawn, ran
 
 MANY = settings(max_examples=200, deadline=None)
 
@@ -114,9 +115,12 @@ def test_the_extremes_are_pure() -> None:
 # In a running network
 
 
-@settings(max_examples=60, deadline=None)
-@given(cases(algorithm="grape", moves=0, schedule="timed"))
-def test_bit_vectors_and_counts_equal_what_was_delivered(case: Case) -> None:
+def test_bit_vectors_and_counts_equal_what_was_delivered() -> None:
+    stay = {"algorithm": "grape", "moves": [], "follow_after": None}
+    assert sum(compared_sessions(case) for case in drawn("relocation", 60, ways=["timed"], **stay)) > 60
+
+
+def compared_sessions(case: Case) -> int:
     sessions: list[tuple[str, int, Any]] = []
     genuine = Grape.select
 
@@ -126,22 +130,22 @@ def test_bit_vectors_and_counts_equal_what_was_delivered(case: Case) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Grape, "select", select)
-        ran = case.run()
-    assert ran is not None
-    scenario, world, _ = ran
-    threshold = case.scenario()["relocation"]["threshold"]
+        shown, world = ran(case)
+    homes = shown.scenario.network.homes
+    threshold = case.data["relocation"]["threshold"]
     for publisher, session, traces in sessions:
         for seen in traces:
             delivered = [
                 number - session
                 for name, reading in world.protocols(Subscribing).items()
-                if scenario.network.homes[name] == seen.broker and publisher in reading.received
+                if homes[name] == seen.broker and publisher in reading.received
                 for number in reading.received[publisher].numbers
                 if session <= number < session + threshold
             ]
             known = statistics(seen)
             assert known.deliveries == len(delivered)
             assert known.bits == sum(1 << place for place in set(delivered))
+    return len(sessions)
 
 
 def publisher_ends_at(**grape: Any) -> tuple[str, dict[str, Any]]:
@@ -181,10 +185,8 @@ def test_one_percent_only_rules_out_the_worst() -> None:
 
 
 def test_only_open_sessions_are_kept() -> None:
-    for seed in range(20):
-        ran = Case(brokers=8, publishers=3, subscribers=9, seed=seed, algorithm="grape").run()
-        assert ran is not None
-        world = ran[1]
+    for case in drawn("relocation", 40, algorithm="grape", moves=[]):
+        _, world = ran(case)
         brokers = world.protocols(Grape)
         managed = {
             (name, brokers[sent.broker].managed[name].session)

@@ -16,6 +16,7 @@ from runtime.errors import BrokerlabError
 from runtime.run import simulate
 from runtime.scenario import check
 from runtime.system import World
+from tests.checking.planted_overlay import counts_later_ones_too
 from tests.protocols.handover_cases import Handover, handovers
 
 MANY = settings(max_examples=200, deadline=None)
@@ -146,6 +147,35 @@ def test_connecting_before_all_know_is_caught(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Serving, "replicated", without_waiting)
     monkeypatch.setattr(Serving, "ready", ready_twice)
     assert any(goes_wrong(case) for case in hunt())
+
+
+# A publication that is overtaken by later ones, which were routed over another tree
+
+
+def overtaken() -> dict[str, Any]:
+    """One message from n5 to n4 takes ten seconds, and with it a publication for which u8 is gone meanwhile."""
+    return {
+        "protocol": "overlay",
+        "seed": 3551327876,
+        "network": {"kind": "plane", "nodes": 5, "connect": "complete", "delay": 0.1},
+        "overlay": {
+            "users": 10,
+            "capacity": 1e9,
+            "movers": "many",
+            "begin": 202.0,
+            "publish_since": 200.0,
+            "publish_until": 210.0,
+            "publish_scale": 6.0,
+        },
+        "faults": [{"kind": "delay", "links": [["n5", "n4"]], "nth": [9], "by": 10.0}],
+    }
+
+
+def test_a_redirection_lasts_until_what_was_overtaken_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert simulate(check(overtaken())).violations == []
+    monkeypatch.setattr(Serving, "is_past", counts_later_ones_too)
+    lost = "nothing-lost-or-doubled: u8 never received publication 9 of u6 at 203.551"
+    assert simulate(check(overtaken())).violations == [lost]
 
 
 # The paper's way to end the redirection

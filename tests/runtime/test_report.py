@@ -15,7 +15,7 @@ import pytest
 from runtime.errors import AgentError
 from runtime.events import EventLog
 from runtime.pulse import MOST, Pulse
-from runtime.report import Report
+from runtime.report import Report, apart, join
 from runtime.report.layout import layout
 from runtime.report.thinning import CHANGES, POINTS, STATES, few_points, few_states, shares
 from runtime.run import simulate
@@ -295,3 +295,36 @@ def test_the_panel_of_ones_own_in_the_docs_works(tmp_path: Path) -> None:
     assert page.held(0.0)["n1"] == ["hop 0"] and page.held(0.0)["n2"] == []
     assert page.line("who knows it", "nodes")[-1][1] == 40
     assert "Over how many hops" in (tmp_path / "report.html").read_text()
+
+
+# Several systems on one network
+
+
+def test_parts_are_told_apart_and_their_items_are_held_side_by_side() -> None:
+    first, second, whole = Report(), Report(), Report()
+    first.items = ["x", "y"]
+    first.hold(0, "a", ["x"])
+    first.hold(4, "a", ["y"])
+    second.hold(2, "a", ["x", "z"])
+    second.hold(3, "b", ["z"])
+    first.curve("cost", {"total": [(0, 1.0)]})
+    second.curve("cost", {"total": [(0, 2.0)]})
+    second.text(1, "a", "busy")
+    second.kind("a", "store")
+    second.kind("c", "client")
+    join(whole, {"one": first, "two": second}, guests={"c"})
+    assert whole.held == [
+        (0, "a", ("one x",)),
+        (2, "a", ("one x", "two x", "z")),
+        (3, "b", ("z",)),
+        (4, "a", ("y", "two x", "z")),
+    ]
+    assert whole.items == ["one x", "y"]
+    assert [curve.title for curve in whole.curves] == ["one: cost", "two: cost"]
+    assert whole.texts == [(1, "a", "two: busy")]
+    assert whole.kinds == {"c": "client"}
+
+
+def test_a_part_sees_its_own_results_only() -> None:
+    whole = Report(results={"one.cost": 1, "two.cost": 2, "by_part": {}})
+    assert apart(whole, "two.").results == {"cost": 2}

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agents.cases.coverage import coverage_case
 from runtime.batches import decode_batch, encode_batch
 from runtime.errors import DecodeError
 from runtime.hosts import pickled, unpickled
@@ -23,49 +24,31 @@ from runtime.scenario import check
 from runtime.share import Share, Step
 from runtime.simulator import Simulator
 from runtime.tally import Tally, total
-from tests.protocols.coverage_cases import Case
+from runtime.testing.cases import Case, Draw
+from runtime.testing.strategies import cases
 
 ONE_EACH = 1000
 CUTS = (1, 2, 3, 7, ONE_EACH)
 
 
-@dataclass(frozen=True)
-class RayCase(Case):
-    """Coverage's cases with a client, on links with a bandwidth and nodes that take their time."""
-
-    bandwidth: float | None = None
-    service: bool = False
-
-    def scenario(self) -> dict[str, Any]:
-        rng = random.Random(self.seed)
-        data = super().scenario()
-        if self.bandwidth is not None:
-            data["network"]["bandwidth"] = self.bandwidth
-        if self.service:
-            data["network"]["service"] = f"uniform(0.01, {rng.uniform(0.02, 0.5)})"
-        data["storage"] |= {
-            "clients": {"c1": "n1"},
-            "publications": [{"at": rng.uniform(1, 20), "client": "c1", "topic": "a", "content": {"price": 3}}],
-            "requests": [{"at": rng.uniform(20, 60), "client": "c1", "topic": topic} for topic in ("a", "b", "a")],
-        }
-        return data | {"limits": {"events": 300_000}}
+FAULTS = ("drop", "duplicate", "reorder", "partition", "crash", "death")
 
 
-def ray_cases(most_brokers: int) -> st.SearchStrategy[RayCase]:
-    few = st.integers(0, 2)
+def slowed(case: Case, bandwidth: float | None, service_s: float | None, raw: bool) -> dict[str, Any]:
+    """A case on links with a bandwidth and nodes that take their time; what faults do may stay as it is."""
+    network = dict(case.data["network"])
+    if bandwidth is not None:
+        network["bandwidth"] = bandwidth
+    if service_s is not None:
+        network["service"] = f"uniform(0.01, {service_s})"
+    links = {"links": "raw"} if raw else {}
+    return {**case.data, **links, "network": network, "limits": {"events": 300_000}}
+
+
+def scenarios(most_brokers: int) -> st.SearchStrategy[dict[str, Any]]:
+    drawn = cases("coverage", FAULTS, most_brokers, ["timed"])
     return st.builds(
-        RayCase,
-        brokers=st.integers(1, most_brokers),
-        stores=st.integers(1, 4),
-        seed=st.integers(0, 2**32),
-        orders=st.integers(0, 5),
-        crashes=few,
-        deaths=few,
-        lossy=st.booleans(),
-        partitions=st.integers(0, 1),
-        reliable=st.booleans(),
-        bandwidth=st.sampled_from([None, 100.0, 1000.0]),
-        service=st.booleans(),
+        slowed, drawn, st.sampled_from([None, 100.0, 1000.0]), st.sampled_from([None, 0.02, 0.5]), st.booleans()
     )
 
 
@@ -130,43 +113,40 @@ def seen(tally: Tally) -> dict[str, Any]:
     return numbers | {"events": tables, "fingerprint": tally.fingerprint(), "queued_s": tally.queued_s()}
 
 
-EVERYTHING = RayCase(
-    9, 3, 5, orders=6, crashes=2, deaths=1, lossy=True, partitions=1, reliable=True, bandwidth=200.0, service=True
-)
+EVERYTHING = slowed(coverage_case(Draw(random.Random(12), 9, frozenset(FAULTS))), 200.0, 0.3, raw=False)
 
 
 @settings(max_examples=40, deadline=None)
-@given(ray_cases(most_brokers=14))
+@given(scenarios(most_brokers=14))
 @example(EVERYTHING)
-def test_shares_together_see_what_one_simulator_sees(case: RayCase) -> None:
-    expected = seen(whole(case.scenario()))
+def test_shares_together_see_what_one_simulator_sees(data: dict[str, Any]) -> None:
+    expected = seen(whole(data))
     for count in CUTS:
-        assert seen(Shares(case.scenario(), count).run()) == expected, f"{count} shares"
+        assert seen(Shares(data, count).run()) == expected, f"{count} shares"
 
 
 def test_the_cases_meet_what_they_are_about() -> None:
     """Else the test above would compare runs in which nothing happens."""
-    tally = whole(EVERYTHING.scenario())
+    tally = whole(EVERYTHING)
     assert {"crash", "recover", "drop", "duplicate", "reorder", "lost"} <= tally.fired.keys()
     assert tally.queued_s() > 0 and tally.carried and tally.events.counts()
 
 
 @settings(max_examples=25, deadline=None)
-@given(ray_cases(most_brokers=10), st.floats(0.5, 60))
-def test_a_time_limit_cuts_shares_where_it_cuts_the_simulator(case: RayCase, until: float) -> None:
-    assert seen(Shares(case.scenario(), 3).run(until)) == seen(whole(case.scenario(), until))
+@given(scenarios(most_brokers=10), st.floats(0.5, 60))
+def test_a_time_limit_cuts_shares_where_it_cuts_the_simulator(data: dict[str, Any], until: float) -> None:
+    assert seen(Shares(data, 3).run(until)) == seen(whole(data, until))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
-@given(ray_cases(most_brokers=10), st.sampled_from([1, 2, 3]), st.frozensets(st.integers(0, 60), min_size=1))
+@given(scenarios(most_brokers=10), st.sampled_from([1, 2, 3]), st.frozensets(st.integers(0, 60), min_size=1))
 @example(EVERYTHING, 2, frozenset(range(0, 400, 3)))
-def test_moving_to_another_process_changes_nothing(case: RayCase, count: int, moments: frozenset[int]) -> None:
-    assert seen(Shares(case.scenario(), count).run(restored_at=moments)) == seen(whole(case.scenario()))
+def test_moving_to_another_process_changes_nothing(data: dict[str, Any], count: int, moments: frozenset[int]) -> None:
+    assert seen(Shares(data, count).run(restored_at=moments)) == seen(whole(data))
 
 
 def test_a_link_that_moves_goes_on_counting_its_messages() -> None:
-    data = EVERYTHING.scenario()
-    data["faults"] = [{"kind": "drop", "nth": [20, 25, 30]}]
+    data = EVERYTHING | {"faults": [{"kind": "drop", "nth": [20, 25, 30]}]}
     expected = whole(data)
     assert expected.fired["drop"] > 3
     assert seen(Shares(data, 2).run(restored_at=frozenset(range(0, 400, 3)))) == seen(expected)
@@ -174,8 +154,7 @@ def test_a_link_that_moves_goes_on_counting_its_messages() -> None:
 
 def test_an_error_in_a_share_is_not_hidden() -> None:
     """The comparison can fail: another seed is another run."""
-    mine, other = (RayCase(9, 2, seed, orders=3).scenario() for seed in (1, 2))
-    assert seen(Shares(mine, 2).run()) != seen(whole(other))
+    assert seen(Shares(EVERYTHING, 2).run()) != seen(whole(EVERYTHING | {"seed": 2}))
 
 
 @message(tag="tests.Parcel")
