@@ -20,11 +20,11 @@ def estimated_hops(own: str, first: Mapping[str, str], known: Iterable[str], bas
 
     `first` has the next hop to each receiver. Of the table of another node nothing is known, but by which rule it is
     filled is: it holds the nearest of those that fit, and a broker takes for that the nearest of those that it knows.
+    While tables change, what they say together need not be a tree: nobody has two parents, and the way never leads back.
     """
-    parents: Hops = {}
-    everybody = sorted({*known, *first, *first.values()})
-    for hop in dict.fromkeys(first.values()):
-        parents[hop] = own
+    parents: Hops = dict.fromkeys(first.values(), own)
+    everybody = sorted({*known, *first, *first.values()} - {own})
+    for hop in list(parents):
         _guess(hop, [r for r, way in first.items() if way == hop and r != hop], everybody, base, parents)
     return parents
 
@@ -32,10 +32,12 @@ def estimated_hops(own: str, first: Mapping[str, str], known: Iterable[str], bas
 def _guess(here: str, receivers: list[str], known: list[str], base: int, parents: Hops) -> None:
     below: dict[str, list[str]] = {}
     for receiver in receivers:
+        if receiver in parents:
+            continue
         prefix = receiver[: shared(here, receiver) + 1]
         below.setdefault(prefix, []).append(receiver)
     for prefix, group in below.items():
-        fitting = [identifier for identifier in known if identifier.startswith(prefix)]
+        fitting = [identifier for identifier in known if identifier.startswith(prefix) and identifier not in parents]
         hop = nearest(here, fitting, base)
         parents[hop] = here
         _guess(hop, [receiver for receiver in group if receiver != hop], fitting, base, parents)

@@ -99,6 +99,24 @@ def test_an_estimate_with_full_knowledge_is_the_tree() -> None:
     assert hops == {"1000": "0000", "1100": "1000", "1111": "1100", "2000": "0000"}
 
 
+identifiers = st.text("012", min_size=3, max_size=3)
+
+
+@MANY
+@given(st.dictionaries(identifiers, identifiers, max_size=6), st.lists(identifiers, max_size=6))
+def test_whatever_the_table_says_an_estimate_is_a_tree(first: dict[str, str], known: list[str]) -> None:
+    """While brokers come and go, the first hop to a receiver may be one from which the way seems to lead back."""
+    own = "000"
+    first = {receiver: hop for receiver, hop in first.items() if own not in (receiver, hop)}
+    hops = estimated_hops(own, first, [*known, own], 3)
+    assert first.keys() <= hops.keys()
+    for identifier in hops:
+        way = [identifier]
+        while way[-1] != own:
+            assert len(way) <= len(hops)
+            way.append(hops[way[-1]])
+
+
 # Demands that cannot be met
 
 
