@@ -5,7 +5,7 @@ from runtime.message import message
 
 
 @message
-class Rumour:
+class Hearsay:
     hops: int
 
 
@@ -18,14 +18,14 @@ class MyRumour(Protocol):
 
     def started(self, node):
         if node.id == self.source:
-            self.heard(node, None, Rumour(0))
+            self.heard(node, None, Hearsay(0))
 
-    @on(Rumour)
+    @on(Hearsay)
     def heard(self, node, sender, rumour):
         if not self.knows:
             self.knows = True
             node.log("heard", hops=rumour.hops)
-            node.broadcast(Rumour(rumour.hops + 1), skip=sender)
+            node.broadcast(Hearsay(rumour.hops + 1), skip=sender)
 
     @staticmethod
     def report(world, report):

@@ -32,7 +32,7 @@ from runtime.system import World
 from runtime.trace import Trace
 from tests.runtime.command import COMMAND, EXAMPLES, TICKS, brokerlab, environment, scenario
 from tests.runtime.reported import kept as reported
-from tests.runtime.test_shares import EVERYTHING, RayCase, ray_cases
+from tests.runtime.test_shares import EVERYTHING, scenarios, troubled
 
 FREE = RayOptions(clock="free", time_scale=0.001)
 NOISY = (
@@ -89,26 +89,31 @@ def assert_same(data: dict[str, Any], actors: int) -> None:
 
 
 @settings(max_examples=32, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(case=ray_cases(most_brokers=8))
-@example(case=EVERYTHING)
-def test_lock_step_shows_what_the_simulator_shows(crew: list[Any], case: RayCase) -> None:
-    assert_same(case.scenario(), 2)
+@given(data=scenarios(most_brokers=8))
+@example(data=EVERYTHING)
+def test_lock_step_shows_what_the_simulator_shows(crew: list[Any], data: dict[str, Any]) -> None:
+    assert_same(data, 2)
 
 
 @pytest.mark.parametrize("actors", [1, 3, 7, 100])
-@pytest.mark.parametrize("case", [EVERYTHING, RayCase(5, 3, 8, orders=3, crashes=1), RayCase(4, 2, 3, service=True)])
-def test_however_the_agents_are_packed(crew: list[Any], actors: int, case: RayCase) -> None:
-    assert_same(case.scenario(), actors)
+@pytest.mark.parametrize("data", [EVERYTHING, troubled(21, 12), troubled(32, 12)], ids=["large", "middling", "small"])
+def test_however_the_agents_are_packed(crew: list[Any], actors: int, data: dict[str, Any]) -> None:
+    assert_same(data, actors)
 
 
 @pytest.mark.parametrize("until", [3.3, 25.0])
 def test_a_time_limit_ends_lock_step_where_it_ends_the_simulator(crew: list[Any], until: float) -> None:
-    assert_same(EVERYTHING.scenario() | {"limits": {"time": until}}, 3)
+    assert_same(EVERYTHING | {"limits": {"time": until}}, 3)
 
 
 def test_real_actors_one_for_each_agent() -> None:
     """Without a crew that is reused: as users run it."""
-    data = RayCase(3, 1, 4, orders=2).scenario()
+    stores, requests = {"s1": {"broker": "n3", "topics": ["a"]}}, [{"at": 20.0, "client": "c1", "topic": "a"}]
+    data = {
+        "protocol": "coverage",
+        "network": {"kind": "line", "nodes": 3, "delay": "uniform(0.5, 1.5)"},
+        "storage": {"stores": stores, "clients": {"c1": "n1"}, "requests": requests},
+    }
     lines: list[str] = []
     outcome = run_on_ray(check(data), RayOptions(agents_per_actor=1), report=lines.append)
     assert seen(outcome) == seen(simulate(check(data)))
@@ -162,9 +167,9 @@ def test_a_free_run_becomes_quiet_and_can_be_replayed(crew: list[Any], scale: fl
 
 
 @settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(case=ray_cases(most_brokers=8))
-def test_whatever_happens_in_a_free_run_the_replay_is_the_same(crew: list[Any], case: RayCase) -> None:
-    data = case.scenario() | {"limits": {"events": 20_000}}
+@given(data=scenarios(most_brokers=8))
+def test_whatever_happens_in_a_free_run_the_replay_is_the_same(crew: list[Any], data: dict[str, Any]) -> None:
+    data = data | {"limits": {"events": 20_000}}
     outcome = run_on_ray(check(data), RayOptions("free", 3, None, 0.0))
     assert outcome.trace is not None
     if outcome.quiescent:

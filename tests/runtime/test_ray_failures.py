@@ -25,11 +25,9 @@ from runtime.progress import Seen
 from runtime.run import simulate
 from runtime.scenario import check, load
 from tests.runtime.command import brokerlab, scenario
-from tests.runtime.test_shares import RayCase
+from tests.runtime.test_shares import troubled
 
-LONG = RayCase(
-    12, 4, 11, orders=6, crashes=2, deaths=1, lossy=True, partitions=1, reliable=True, bandwidth=200.0, service=True
-).scenario()
+LONG = troubled(12, 12)
 """Some hundred windows long, with something of everything."""
 
 

@@ -113,7 +113,12 @@ def seen(tally: Tally) -> dict[str, Any]:
     return numbers | {"events": tables, "fingerprint": tally.fingerprint(), "queued_s": tally.queued_s()}
 
 
-EVERYTHING = slowed(coverage_case(Draw(random.Random(12), 9, frozenset(FAULTS))), 200.0, 0.3, raw=False)
+def troubled(seed: int, most_brokers: int) -> dict[str, Any]:
+    """A case with all kinds of faults on slow links, which are repaired."""
+    return slowed(coverage_case(Draw(random.Random(seed), most_brokers, frozenset(FAULTS))), 200.0, 0.3, raw=False)
+
+
+EVERYTHING = troubled(12, 9)
 
 
 @settings(max_examples=40, deadline=None)
