@@ -20,7 +20,7 @@ def estimated_hops(own: str, first: Mapping[str, str], known: Iterable[str], bas
 
     `first` has the next hop to each receiver. Of the table of another node nothing is known, but by which rule it is
     filled is: it holds the nearest of those that fit, and a broker takes for that the nearest of those that it knows.
-    While tables change, what they say together need not be a tree: nobody has two parents, and the way never leads back.
+    While tables change, what they say together need not be a tree: nobody has two parents, no way leads back.
     """
     parents: Hops = dict.fromkeys(first.values(), own)
     everybody = sorted({*known, *first, *first.values()} - {own})
