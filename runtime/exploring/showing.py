@@ -11,7 +11,7 @@ from runtime.exploring.rules import TIMERS
 from runtime.exploring.search import Report
 from runtime.show import COLOURS, Row, complain, drawn, facts, say, table
 from runtime.testing.found import Found
-from runtime.testing.running import BUILT_IN
+from runtime.testing.running import BUILT_IN, QUIET
 
 MOST_STEPS = 60
 
@@ -74,8 +74,11 @@ def _judged(report: Report) -> list[tuple[str, str, str, str]]:
         else:
             said = "violated" if found.name == name else "held"
         rows.append((found.name, found.kind, said, found.about))
-    built_in = [(key, "always", "violated" if key == name else "held", about) for key, about in BUILT_IN.items()]
-    return rows + built_in
+    told = BUILT_IN | {QUIET: "A quiet state can be reached; whether every way leads to one is not decided."}
+    for key, about in told.items():
+        kind, fine = ("sometimes", "seen" if report.quiet else "not seen") if key == QUIET else ("always", "held")
+        rows.append((key, kind, "violated" if key == name else fine, about))
+    return rows
 
 
 def show(report: Report, tale: Tale | None, kept: Found | None, command: str) -> None:
