@@ -15,7 +15,7 @@ from runtime.completion import scenarios
 from runtime.errors import OutputError, ScenarioError
 from runtime.exploring.reduction import REDUCTIONS, Reduction
 from runtime.exploring.retelling import Tale, as_case, tell
-from runtime.exploring.rules import TIMERS, Budget, Rules
+from runtime.exploring.rules import BACK, TIMERS, Budget, Rules
 from runtime.exploring.search import Limits, Report, explore
 from runtime.exploring.showing import as_data, show
 from runtime.interrupt import interruptible
@@ -48,6 +48,8 @@ COUNT = click.IntRange(0)
 @click.option("--at", type=Names(), default="", metavar="A,B", help="Only these nodes crash.")
 @click.option("--unordered", is_flag=True, help="Messages on a link overtake each other.")
 @click.option("--timers", type=click.Choice(list(TIMERS)), default="any", show_default=True, help="When timers fire.")
+@click.option("--back", type=click.Choice(list(BACK)), default="any", show_default=True,
+              help="When a node is back that has crashed.")  # fmt: skip
 @click.option("--reduction", type=click.Choice(list(REDUCTIONS)), help="What need not be tried; see below.")
 @click.option("--order", type=click.Choice(["breadth", "depth"]), default="breadth", show_default=True,
               help="Which states come first; breadth finds a shortest way.")  # fmt: skip
@@ -72,6 +74,10 @@ def explore_scenario(name: str, json: bool, out: Path | None, shrink: float, **h
     --timers any        at any time: nothing is known of delays
     --timers quiet      only when no message is on its way: every message is faster than any time-out
     --timers due        and the first of the whole network first: clocks agree, too
+
+    \b
+    --back any          a crashed node is back at any time, or after any number of time-outs
+    --back soon         before any time-out, with --timers quiet or due: no node is down for long
 
     \b
     --reduction sleep       every state, but not every order of steps that commute
@@ -129,8 +135,11 @@ def _wish(scenario: Scenario, how: dict[str, Any]) -> Wish:
     for node in how["at"]:
         if node not in scenario.network.neighbours:
             raise click.UsageError(f"--at: {one_of(node, sorted(scenario.network.neighbours))}")
+    if how["back"] == "soon" and how["timers"] == "any":
+        raise click.UsageError("--back soon needs --timers quiet or due: else time-outs outrun everything")
     budget = Budget(how["losses"], how["duplicates"], how["crashes"], how["deaths"])
-    rules = Rules(how["timers"], not how["unordered"], budget, frozenset(how["of"]), frozenset(how["at"]))
+    struck = frozenset(how["of"]), frozenset(how["at"])
+    rules = Rules(how["timers"], not how["unordered"], budget, *struck, how["back"])
     limits = Limits(how["states"], how["depth"] or inf, inf if how["seconds"] is None else how["seconds"])
     return Wish(scenario, rules, how["reduction"] or best_reduction(scenario), how["order"], limits)
 
@@ -185,7 +194,7 @@ def _command(name: str, scenario: Scenario, how: dict[str, Any]) -> str:
     for option in ("of", "at"):
         words += [f"--{option}", ",".join(how[option])] if how[option] else []
     words += ["--unordered"] if how["unordered"] else []
-    for option, usual in (("timers", "any"), ("order", "breadth"), ("states", STATES)):
+    for option, usual in (("timers", "any"), ("back", "any"), ("order", "breadth"), ("states", STATES)):
         if how[option] != usual:
             words += [f"--{option}", str(how[option])]
     return shlex.join(words)

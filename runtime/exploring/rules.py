@@ -11,6 +11,11 @@ TIMERS: dict[str, str] = {
     "quiet": "only when no message is on its way: every message is faster than any time-out",
     "due": "only when no message is on its way, the first of the whole network first: clocks agree, too",
 }
+Back = Literal["any", "soon"]
+BACK: dict[str, str] = {
+    "any": "at any time, or after any number of time-outs",
+    "soon": "before any time-out: no node is down for long",
+}
 
 
 class Budget(NamedTuple):
@@ -49,3 +54,6 @@ class Rules:
 
     at: frozenset[str] = frozenset()
     """The nodes that crash or die; all, where none is named."""
+
+    back: Back = "any"
+    """When a node is back that has crashed."""

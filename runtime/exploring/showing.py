@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from runtime.exploring.retelling import Tale
-from runtime.exploring.rules import TIMERS
+from runtime.exploring.rules import BACK, TIMERS
 from runtime.exploring.search import Report
 from runtime.show import COLOURS, Row, complain, drawn, facts, say, table
 from runtime.testing.found import Found
@@ -38,6 +38,7 @@ def as_data(report: Report, tale: Tale | None, kept: Found | None, command: str)
         "states_per_s": report.states_per_s,
         "reduction": report.reduction,
         "timers": rules.timers,
+        "back": rules.back,
         "fifo": rules.fifo,
         "faults": rules.budget._asdict() | {"of": sorted(rules.only), "at": sorted(rules.at)},
         "in_the_state": _in_the_state(report),
@@ -98,6 +99,8 @@ def show(report: Report, tale: Tale | None, kept: Found | None, command: str) ->
         ("links", "in order" if rules.fifo else "messages overtake each other"),
         ("faults, at most", (", ".join(faults) or "none") + only),
     ]
+    if rules.budget.crashes:
+        overview.append(("a crashed node", f"is back {BACK[rules.back]}"))
     if looked_at := _in_the_state(report):
         overview.append(("also in the state", ", ".join(looked_at)))
     rows: list[Row] = [*_judged(report)]

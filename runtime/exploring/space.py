@@ -101,9 +101,8 @@ class Space:
                     found |= 1 << deliver[link]
         else:
             found = self._on_links(state, DELIVER)
-        found |= self._timers(state, bool(found))
-        if self._may_return:
-            found |= self._returns(state)
+        back = self._returns(state) if self._may_return else 0
+        found |= back | self._timers(state, bool(found) or (bool(back) and self.rules.back == "soon"))
         if state.left != SPENT:
             found |= self._faults(state)
         return found

@@ -53,6 +53,7 @@ def test_a_limit_leaves_it_undecided(limit: tuple[str, str], word: str) -> None:
         (("--crashes", "1", "--at", "n9"), "n9"),
         (("--losses", "-1"), "--losses"),
         (("--timers", "never"), "--timers"),
+        (("--back", "soon"), "--back soon needs --timers quiet or due"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_write(words: tuple[str, ...], told: str) -> None:

@@ -37,3 +37,17 @@ def test_the_token_is_lost_once(protocol: str) -> None:
 def test_anything_that_holders_say_is_lost_or_doubled_once(protocol: str) -> None:
     report = explored(protocol, budget=Budget(losses=1, duplicates=1), only=TRAVELS)
     assert report.verdict == "valid" and report.complete
+
+
+def test_a_store_crashes_and_is_back_before_any_time_out() -> None:
+    report = explored("myopic", budget=Budget(crashes=1), at=frozenset({"n3"}), back="soon")
+    assert report.verdict == "valid" and report.complete
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("protocol", ["holistic", "myopic"])
+@pytest.mark.parametrize("losses", [0, 1])
+def test_a_store_crashes_and_the_token_is_lost(protocol: str, losses: int) -> None:
+    faults = Budget(losses=losses, crashes=1)
+    report = explored(protocol, budget=faults, only=frozenset({"Token"}), at=frozenset({"n3"}), back="soon")
+    assert report.verdict == "valid" and report.complete
