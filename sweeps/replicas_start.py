@@ -7,9 +7,8 @@ is there once, and the rest is empty.
 
 from __future__ import annotations
 
-from sweeps.replicas import SPREADS
 from sweeps.replicas import SWEEP as REPLICAS
-from sweeps.sweep import Claim, Figure, Measure, Parameter, Quick, Sweep
+from sweeps.sweep import Claim, Figure, Parameter, Quick, Sweep
 
 PAPER = "V, Fig. 2"
 RATIOS = (2.0, 1.25, 5.0, 10.0)
@@ -38,21 +37,15 @@ SWEEP = Sweep(
     about="120 stores under a single-writer token: replacements, iterations and traffic from two kinds of start.",
     base=REPLICAS.base,
     parameters={
-        "p": Parameter(key="storage.items.ratio", values=RATIOS, label="total size of the items / capacity, p"),
-        "spread": Parameter(key="storage.spread", values=SPREADS, label="rates"),
+        "p": REPLICAS.parameters["p"].model_copy(update={"values": RATIOS}),
+        "spread": REPLICAS.parameters["spread"],
         "start": Parameter(key="storage.placement", values=STARTS, label="what the storages hold at first"),
     },
     algorithms=REPLICAS.algorithms,
     baseline="mpc",
     seed=1,
     runs=10,
-    measures={
-        "valid": Measure(path="verdict", equals="valid", label="runs that end in an equilibrium"),
-        "ont": Measure(path="ont", label="ONT (req·hops/s)"),
-        "ont_between": Measure(path="ont_between_stores", label="ONT without the access hop"),
-        "re": Measure(path="replacements.mean", label="replacements per storage, RE"),
-        "it": Measure(path="iterations.mean", label="iterations per storage, IT"),
-    },
+    measures={name: REPLICAS.measures[name] for name in ("valid", "ont", "ont_between", "re", "it")},
     figures={
         f"{measure}_{start}": Figure(
             title=f"{name}, storages {'filled at random' if start == 'random' else 'nearly empty'} at first",

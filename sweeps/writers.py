@@ -22,37 +22,23 @@ MANY = "writers != 1 and clock = 'random'"
 
 
 def _each(name: str, title: str, y: str, y_label: str = "", log: bool = False) -> dict[str, Figure]:
+    kinds = {
+        "tokens": ("tokens", "writers", TOKENS),
+        "clock": ("every store on its own clock", "period", CLOCK),
+        "regular": ("all clocks strike at once", "period", REGULAR),
+    }
     return {
-        f"{name}_tokens": Figure(
-            title=f"{title}: tokens",
-            x="writers",
+        f"{name}_{kind}": Figure(
+            title=f"{title}: {told}",
+            x=x,
             y=y,
             series=("algorithm", "delay"),
-            where=TOKENS,
+            where=where,
             x_scale="log",
             y_scale="log" if log else "linear",
             y_label=y_label,
-        ),
-        f"{name}_clock": Figure(
-            title=f"{title}: every store on its own clock",
-            x="period",
-            y=y,
-            series=("algorithm", "delay"),
-            where=CLOCK,
-            x_scale="log",
-            y_scale="log" if log else "linear",
-            y_label=y_label,
-        ),
-        f"{name}_regular": Figure(
-            title=f"{title}: all clocks strike at once",
-            x="period",
-            y=y,
-            series=("algorithm", "delay"),
-            where=REGULAR,
-            x_scale="log",
-            y_scale="log" if log else "linear",
-            y_label=y_label,
-        ),
+        )
+        for kind, (told, x, where) in kinds.items()
     }
 
 

@@ -89,7 +89,6 @@ def test_the_same_exploration_gives_the_same_figures() -> None:
     assert (one.states, one.transitions, one.depth) == (other.states, other.transitions, other.depth)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent another way there")
 def test_ctrl_c_tells_what_was_seen() -> None:
     words = [sys.executable, "-m", "runtime.cli", "explore", FLOOD, "--reduction", "none", "--states", "100000000"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
