@@ -24,6 +24,11 @@ PICTURES = {
         ("planning-change", "figure_11"),
         ("planning-change", "figure_11_gain"),
     ),
+    "dissemination-sweep": (
+        ("dissemination", "video_root"),
+        ("dissemination", "video_leaves"),
+        ("dissemination", "gap"),
+    ),
     "replicas-sweep": (
         ("replicas-start", "ont_between_random"),
         ("replicas-start", "re_random"),
