@@ -31,6 +31,9 @@ from runtime.testing.cases import Case, Draw
 RISE = 1e-9
 """What is more than rounding."""
 
+LEFT = 1e-6
+"""A saving that is worth a word: far more than a mover overlooks."""
+
 
 class OverlaySystem(System):
     """Minimum-cost content-based overlays: users are assigned to brokers, and handed over between them"""
@@ -221,13 +224,30 @@ class OverlaySystem(System):
 
     @eventually
     def one_mover_lowers_the_cost(self, world: World) -> Iterable[str]:
-        """With one mover at a time, and users that stay as they are, no move raises the total cost."""
+        """With one mover at a time, once all users are registered and stay as they are, no move raises the cost."""
         if self.settings.movers == "one" and not self._changes:
             cost, after = self._costs(world)
+            registered = max((life.confirmed[0][0] for life in _lives(world).values() if life.confirmed), default=0.0)
             for row, total in after:
-                if total > cost * (1 + RISE):
+                if total > cost * (1 + RISE) and row["decided"] > registered:
                     yield f"the cost rose from {cost:g} to {total:g} when {row['user']} moved to {row['foreign']}"
                 cost = total
+
+    @eventually
+    def no_saving_move_is_left(self, world: World) -> Iterable[str]:
+        """No user that would still move could go to a broker with room, and lower the total cost."""
+        if self.settings.movers == "none":
+            return
+        instance, assignment, names = self._now(world)
+        load, trees = loads(instance, assignment), SpanningTrees(self.drawn.instance.core)
+        cost = _total(instance, assignment, trees)
+        users = world.protocols(Using)
+        for user in (place for place, name in enumerate(names) if users[name].willing):
+            for broker in np.flatnonzero(load + instance.demand[user] <= instance.capacity).tolist():
+                elsewhere = assignment.copy()
+                elsewhere[user] = broker
+                if (less := _total(instance, elsewhere, trees)) < cost * (1 - LEFT):
+                    yield f"{names[user]} could lower the cost from {cost:g} to {less:g} at {self.brokers[broker]}"
 
     @always
     def nobody_gets_it_twice(self, world: World) -> Iterable[str]:
@@ -264,13 +284,12 @@ class OverlaySystem(System):
             return
         instance, assignment, names = self._now(world)
         load, most = loads(instance, assignment), instance.capacity * (1 + 1e-6)
-        willing = world.protocols(Using)
+        users = world.protocols(Using)
         for broker in np.flatnonzero(load > most).tolist():
             for user in np.flatnonzero(assignment == broker).tolist():
-                using = willing[names[user]]
-                may = using.patience is None or using.durable.moves < using.patience
                 elsewhere = np.delete(load + instance.demand[user] <= instance.capacity, broker)
-                if self.settings.movers == "none" or not may or instance.demand[user] <= 0 or not elsewhere.any():
+                may = self.settings.movers != "none" and users[names[user]].willing
+                if not may or instance.demand[user] <= 0 or not elsewhere.any():
                     continue
                 yield f"{self.brokers[broker]} has more than its capacity, and {names[user]} could move"
                 break

@@ -20,8 +20,8 @@ SLOW_S = (3.0, 10.0)
 
 def overlay_case(draw: Draw) -> Case:
     rng = draw.rng
-    if draw.way == "timed" and "delay" in draw.faults and rng.random() < 0.6:
-        return _with_a_slow_link(draw)
+    if draw.way == "timed" and "delay" in draw.faults and (dice := rng.random()) < 0.8:
+        return _with_slow_links(draw, "many" if dice < 0.6 else "one")
     brokers = draw.names(2)[:5]
     overlay = overlay_table(draw, len(brokers))
     users = [f"u{number}" for number in range(1, overlay["users"] + 1)]
@@ -46,10 +46,17 @@ def overlay_case(draw: Draw) -> Case:
     )
 
 
-def _with_a_slow_link(draw: Draw) -> Case:
-    """A quick network, and one link on which a publication is overtaken by later ones that are routed past it."""
+def _with_slow_links(draw: Draw, movers: str) -> Case:
+    """A quick network, with a slow link between two brokers, or slow links from one to all users.
+
+    On the one a publication is overtaken by later ones that are routed past it; on the others the order to move is, and
+    by the time the user comes to where it was sent, others have moved.
+    """
     rng = draw.rng
     brokers = [f"n{number}" for number in range(1, draw.count(5, 4) + 1)]
+    users = [f"u{number}" for number in range(1, draw.count(10, 6) + 1)]
+    one, other = rng.sample(brokers, 2)
+    slow = [[one, other]] if movers == "many" else [[one, user] for user in users]
     begin = SETTLED + 2.0
     return draw.case(
         {
@@ -63,13 +70,13 @@ def _with_a_slow_link(draw: Draw) -> Case:
                 "access_delay": 0.1,
             },
             "overlay": {
-                "users": draw.count(10, 6),
+                "users": len(users),
                 "intervals": draw.count(4, 2),
                 "access_to_core": rng.choice([0.1, 1.0, 10.0]),
                 "capacity": 1e9,
-                "movers": "many",
+                "movers": movers,
                 "begin": begin,
-                "period": 0.5,
+                "period": 0.1 if movers == "one" else 0.5,
                 "patience": 4,
                 "publish_since": SETTLED,
                 "publish_until": SETTLED + BUSY_S,
@@ -78,7 +85,7 @@ def _with_a_slow_link(draw: Draw) -> Case:
             "faults": [
                 {
                     "kind": "delay",
-                    "links": [rng.sample(brokers, 2)],
+                    "links": slow,
                     "one_way": True,
                     "since": begin + rng.uniform(-1, 2),
                     "by": rng.choice(SLOW_S),

@@ -31,16 +31,18 @@ class Resident:
     """The version that its latest registration waits for."""
 
     foreign: int | None = None
-    """The broker that it is being handed over to, the version of its summary then known, and the one that counts."""
+    """The broker that it is being handed over to, and the first version of its summary that includes the user."""
 
-    foreign_known: int = 0
     foreign_since: int | None = None
+    known: tuple[int, ...] = ()
+    """The versions of all summaries when the hand-over began."""
+
     held: list[Forward] = field(default_factory=list)
     updated: bool = False
     leaving: bool = False
     declined: bool = False
-    refused: dict[int, int] = field(default_factory=dict)
-    """Brokers that had no room, and the version of their summaries then."""
+    refused: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Brokers that had no room, and the versions of all summaries then."""
 
 
 @dataclass

@@ -40,6 +40,9 @@ class Plan:
     stay: int = 0
     foreign: int = 0
     gain: float = 0.0
+    decided: float = 0.0
+    """When this was found to be a good move: the user may take its time to answer."""
+
     moves: int = 0
     promised: float = 0.0
     """What the moves were to save, all together."""
@@ -99,6 +102,10 @@ class Moving(Protocol):
         elif plan.turn is not None and self.knows_enough(plan.turn) and not self.may_rest(plan.turn):
             self.try_later(node)
 
+    def connected(self, node: Node) -> None:
+        self.durable.considered = ()
+        self.news(node)
+
     def may_rest(self, turn: Turn) -> bool:
         return self.durable.resting and turn.versions == self.serving.knows.versions()
 
@@ -109,19 +116,23 @@ class Moving(Protocol):
     def knows_enough(self, turn: Turn) -> bool:
         return all(mine >= told for mine, told in zip(self.serving.knows.versions(), turn.versions, strict=True))
 
+    def awaits_somebody(self) -> bool:
+        """Is a user on its way here? Whether it should go on to somewhere else cannot be told before."""
+        return not all(resident.connected for resident in self.serving.durable.residents.values())
+
     @on(Try)
     def attempt(self, node: Node, sender: str, timer: Try) -> None:
         plan = self.durable
         plan.awaited = False
         if plan.moving is not None or not self.settled():
             return  # `news` will come
-        if self.movers == "one" and (plan.turn is None or not self.knows_enough(plan.turn)):
+        if self.movers == "one" and (plan.turn is None or not self.knows_enough(plan.turn) or self.awaits_somebody()):
             return
         plan.considered = self.serving.knows.versions()
         chosen = self.choose()
         if chosen is not None:
             plan.moving, move = chosen
-            plan.foreign, plan.gain = move.foreign, move.gain
+            plan.foreign, plan.gain, plan.decided = move.foreign, move.gain, node.now
             plan.stay = self.serving.durable.residents[plan.moving].stay
             plan.asked += 1
             self.serving.sessions.tell(node, plan.moving, RequestToMove(self.serving.names[move.foreign]))
@@ -161,7 +172,7 @@ class Moving(Protocol):
         ]
         versions = self.serving.knows.versions()
         for user, resident, candidate in sorted(about, key=lambda row: (-row[2].demand, row[0])):
-            closed = [broker for broker, version in resident.refused.items() if versions[broker] == version]
+            closed = [broker for broker, then in resident.refused.items() if then == versions]
             move = view.best_move(self.serving.me, candidate, closed)
             if move is not None:
                 return user, move
@@ -204,6 +215,7 @@ class Moving(Protocol):
             user=plan.moving,
             foreign=self.serving.names[plan.foreign],
             gain=plan.gain,
+            decided=plan.decided,
             cost=self.serving.knows.total_cost(),
         )
         self.go_on(node)

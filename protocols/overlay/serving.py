@@ -146,7 +146,7 @@ class Serving(Redirecting):
         """Is it perhaps the foreign broker's to deliver? It has not said yet from which version on."""
         if resident.foreign is None or resident.foreign_since is not None:
             return False
-        return publication.versions[resident.foreign] > resident.foreign_known
+        return publication.versions[resident.foreign] > resident.known[resident.foreign]
 
     def is_foreign(self, resident: Resident, publication: Forward) -> bool:
         if resident.foreign is None or resident.foreign_since is None:
@@ -166,7 +166,7 @@ class Serving(Redirecting):
         """The user has accepted: replicate its data."""
         resident = self.durable.residents[user]
         resident.foreign = foreign
-        resident.foreign_known = self.knows.versions()[foreign]
+        resident.known = self.knows.versions()
         resident.foreign_since = None
         self.sessions.tell(node, self.names[foreign], Replicate(user, resident.stay + 1, resident.register))
 
@@ -180,7 +180,7 @@ class Serving(Redirecting):
     def refused(self, node: Node, sender: str, news: Refuse) -> None:
         resident = self.durable.residents[news.user]
         foreign = self.names.index(sender)
-        resident.refused[foreign] = resident.foreign_known
+        resident.refused[foreign] = resident.known
         resident.foreign = None
         self.give_held(node, news.user)
         if resident.leaving:
@@ -243,3 +243,5 @@ class Serving(Redirecting):
             waiting, resident.waiting = resident.waiting, []
             for what in waiting:
                 self.give(node, sender, what)
+            if self.mover is not None:
+                self.mover.connected(node)

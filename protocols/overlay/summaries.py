@@ -22,6 +22,9 @@ class Mover(Interface):
     def news(self, node: Node) -> None:
         """A summary came, or all have acknowledged the own one."""
 
+    def connected(self, node: Node) -> None:
+        """A user that was handed over to this broker is here, and may be moved from now on."""
+
     def refused(self, node: Node, user: str) -> None:
         """The foreign broker had no room, or there is no user to move any more."""
 
@@ -57,6 +60,10 @@ class Summaries(Protocol):
         if self._knowledge is None or self._knowledge.state is not self.durable:
             self._knowledge = Knowledge(self.durable, self.me, self.links, self.capacity, self.space.channels)
         return self._knowledge
+
+    def started(self, node: Node) -> None:
+        """Say what the links cost and how much room there is: users may come to a broker that has none yet."""
+        self.change(node)
 
     def change(self, node: Node) -> None:
         """Something about the own users is new: tell all brokers, once they have acknowledged the last summary."""

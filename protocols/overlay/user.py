@@ -192,10 +192,13 @@ class Using(Protocol):
 
     # Moving
 
+    @property
+    def willing(self) -> bool:
+        return self.patience is None or self.durable.moves < self.patience
+
     @on(RequestToMove)
     def asked(self, node: Node, sender: str, wish: RequestToMove) -> None:
-        willing = self.patience is None or self.durable.moves < self.patience
-        if willing and not self.durable.left:
+        if self.willing and not self.durable.left:
             self.sessions.tell(node, sender, Accept(wish.foreign))
         else:
             self.durable.declined += 1

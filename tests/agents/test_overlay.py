@@ -98,9 +98,10 @@ def test_with_one_mover_the_cost_falls_with_every_move_by_what_it_promised(seed:
     assert outcome.verdict == "valid" and outcome.results["cost"] == pytest.approx(cost)
 
 
+@pytest.mark.parametrize(("nodes", "users"), [(4, 20), (6, 3)], ids=["all brokers have users", "most have none"])
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_one_mover_ends_where_descent_without_messages_ends(seed: int) -> None:
-    scenario = check(data(seed=seed, movers="one", access_to_core=0.3))
+def test_one_mover_ends_where_descent_without_messages_ends(seed: int, nodes: int, users: int) -> None:
+    scenario = check(data(nodes, seed, users=users, movers="one", access_to_core=0.3, capacity_factor=10.0))
     outcome = simulate(scenario)
     system = scenario.system
     assert isinstance(system, OverlaySystem)
@@ -110,6 +111,13 @@ def test_one_mover_ends_where_descent_without_messages_ends(seed: int) -> None:
     }
     assert homes == {name: system.brokers[assignment[place]] for name, place in system.place.items()}
     assert outcome.results["moves"] == moves
+
+
+@pytest.mark.parametrize("seed", [27, 37, 50, 72])
+def test_a_broker_that_refused_is_asked_again_when_anything_has_changed(seed: int) -> None:
+    """What a user publishes counts twice while it is handed over: elsewhere a hand-over ends, and here is room."""
+    full = {"width": 1.0, "capacity_factor": 5 / 3, "access_costs": "plane", "access_to_core": 10.0, "patience": 4}
+    assert simulate(check(data(5, seed, users=6, movers="many", **full))).violations == []
 
 
 def test_changes_wake_the_brokers_up_again() -> None:

@@ -24,6 +24,8 @@ class Planted:
     """So many cases are enough to see it."""
 
     seed: int = 1
+    slow: bool = False
+    """It shows when links are slow, and nothing else: only such cases are tried."""
 
     def __str__(self) -> str:
         return f"{self.protocol} {self.name}"
@@ -41,4 +43,7 @@ def hunt(planted: Planted) -> Report:
     """What a check shows with the bug in place."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planted.target, planted.attribute, planted.bug)
-        return check(subject(planted.protocol), planted.within, planted.seed)
+        what = subject(planted.protocol)
+        if planted.slow:
+            return check(what, planted.within, planted.seed, ("delay",), ("timed",))
+        return check(what, planted.within, planted.seed)

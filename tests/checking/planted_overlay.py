@@ -7,6 +7,7 @@ from typing import Any
 from protocols.overlay.content import Floats
 from protocols.overlay.knowledge import Departed, Knowledge, State
 from protocols.overlay.messages import Ready, Replicate, Replicated
+from protocols.overlay.mover import Moving
 from protocols.overlay.moves import Candidate, View
 from protocols.overlay.serving import Serving
 from protocols.overlay.session import Sessions
@@ -50,8 +51,10 @@ def as_if_there_was_room(self: Knowledge, state: State, me: int, links: Floats, 
     knowledge(self, state, me, links, 1e9, channels)
 
 
-def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, seed: int = 1) -> Planted:
-    return Planted("overlay", name, target, attribute, bug, caught_by, seed=seed)
+def planted(
+    name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, seed: int = 1, slow: bool = False
+) -> Planted:
+    return Planted("overlay", name, target, attribute, bug, caught_by, seed=seed, slow=slow)
 
 
 PLANTED = [
@@ -60,15 +63,18 @@ PLANTED = [
     planted("thinks nothing foreign", Serving, "is_foreign", never, "nobody-gets-it-twice"),
     planted("thinks everything foreign", Serving, "is_foreign", yes, "nothing-lost-or-doubled"),
     planted("ends redirections at once", Serving, "is_past", yes, "nothing-lost-or-doubled"),
-    planted("counts later ones too", Serving, "is_past", counts_later_ones_too, "nothing-lost-or-doubled", seed=3),
+    planted("counts later ones too", Serving, "is_past", counts_later_ones_too, "nothing-lost-or-doubled", slow=True),
     planted("keeps what was held", Serving, "give_held", nothing, "nothing-lost-or-doubled"),
     planted("sends nothing on", Serving, "send_on", nothing, "nothing-lost-or-doubled"),
     planted("never disconnects", Serving, "disconnect", nothing, "hand-overs-end"),
     planted("never hears that a redirection is over", Serving, "redirect_over", nothing, "hand-overs-end"),
     planted("says nothing again", Sessions, "again", nothing, "nothing-lost-or-doubled"),
     planted("keeps who has left", Serving, "leave", nothing, "one-broker-each"),
-    planted("moves users to where they cost more", View, "changes", dearer_is_better, "one-mover-lowers-the-cost"),
+    planted("moves users to where they cost more", View, "changes", dearer_is_better, "one-mover-lowers-the-cost", 10),
     planted("thinks that there is room", Knowledge, "__init__", as_if_there_was_room, "capacities-are-kept"),
+    planted("does not introduce itself", Serving, "started", nothing, "no-saving-move-is-left"),
+    planted("does not see who connects", Moving, "connected", nothing, "no-saving-move-is-left"),
+    planted("waits for nobody on the way", Moving, "awaits_somebody", never, "no-saving-move-is-left", slow=True),
     planted("connects at once", Serving, "replicate", connected_at_once, "one-connection-each"),
     planted("does not wait for all", Serving, "replicated", without_waiting, "runs-without-error"),
 ]
