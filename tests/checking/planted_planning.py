@@ -66,7 +66,7 @@ PLANTED = [
     planted("hears nobody who is ready", Managing, "told_ready", nothing, "stores-follow-the-plan"),
     planted("does not catch up", Following, "catch_up", nothing, "stores-follow-the-plan"),
     planted("misses what comes meanwhile", Following, "published", miss_what_comes_meanwhile, "stores-follow-the-plan"),
-    planted("never thinks a plan overdue", Managing, "overdue", nothing, "stores-follow-the-plan"),
+    planted("never thinks a plan overdue", Managing, "overdue", nothing, "stores-follow-the-plan", seed=3),
     planted("fetches once", Following, "overdue", nothing, "stores-follow-the-plan"),
     planted("says a plan once", Managing, "say_again", nothing, "stores-follow-the-plan", seed=1829253490),
 ]
