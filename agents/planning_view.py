@@ -146,7 +146,7 @@ def unserved(installed: Installed, world: World) -> Iterator[str]:
     """
     stores = world.protocols(Following)
     held = {name: {topic for _, topic, _ in store.durable.history} for name, store in stores.items()}
-    available = {topic for store in stores.values() if not store.failed for topic in store.durable.topics}
+    available = _held(stores, failed=False)
     for name, asking in world.protocols(Browsing).items():
         for number, request in asking.asked.items():
             most = installed.published * request.attempts
@@ -171,7 +171,8 @@ def _forgotten(world: World, managing: Managing) -> Iterator[str]:
 def misplaced(installed: Installed, world: World) -> Iterator[str]:
     """Stores hold what the last plan says, with all that was published.
 
-    What is published while stores are down may be nowhere: then only what was published before counts.
+    What is published while stores are down may be nowhere: then only what was published before counts. Nor can anybody
+    get a topic that only stores which are down have.
     """
     managing = next(iter(world.protocols(Managing).values()), None)
     holders = installed.plan.holders if managing is None else managing.durable.holders
@@ -182,12 +183,13 @@ def misplaced(installed: Installed, world: World) -> Iterator[str]:
     stores = world.protocols(Following)
     always_up = not any(store.outages for store in stores.values())
     least = installed.published if always_up else installed.publications
+    unreachable = _held(stores, failed=True) - _held(stores, failed=False)
     for name, store in stores.items():
         place = installed.stores[name]
         planned = {topic for topic, held in zip(installed.names.topics, holders, strict=True) if place in held}
         if store.failed:
             continue
-        if {*store.durable.topics} != planned:
+        if {*store.durable.topics} != planned - (unreachable & store.durable.acquiring.keys()):
             yield f"{name} holds {sorted(store.durable.topics)}, not {sorted(planned)}"
         if limited and len(store.durable.topics) > installed.planner.capacity:
             yield f"{name} holds {len(store.durable.topics)} topics, more than its capacity"
@@ -195,6 +197,11 @@ def misplaced(installed: Installed, world: World) -> Iterator[str]:
             kept = len(store.durable.stored.get(topic, {}))
             if kept < least:
                 yield f"{name} has {kept} of {least} publications on {topic}"
+
+
+def _held(stores: Mapping[str, Following], failed: bool) -> set[str]:
+    """What stores hold that are down, or that are up."""
+    return {topic for store in stores.values() if store.failed == failed for topic in store.durable.topics}
 
 
 def orphaned(installed: Installed, world: World) -> Iterator[str]:

@@ -145,7 +145,8 @@ class Following(Storing):
         self.follow(node, response.publication)
 
     def follow(self, node: Node, plan: Publish) -> None:
-        if self.failed or plan.number <= self.durable.plan:
+        """Do as the plan says. Who hears it again says again that it is ready: the first word may have been lost."""
+        if self.failed or plan.number < self.durable.plan:
             return
         self.durable.plan = plan.number
         wanted = str(dict(plan.content).get(node.id, "")).split()

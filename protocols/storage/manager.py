@@ -8,11 +8,15 @@ gain as a benchmark; under 10 % it could skip the reassignment.)
 A move takes two plans, so that no topic is ever without a holder: by the first, stores hold what they had and what
 they are to have; when all are ready, the second takes away what is no longer wanted. In between a store may hold more
 topics than its capacity. The overlay's topology is known to the manager, as it is to whoever plans a network.
+
+Plans, and what stores say to them, are publications: one that passes a broker which has forgotten its subscriptions,
+or is in the hands of one that crashes, is lost. So a plan is published again until every store for which it changes
+something has said that it is ready, and at once when the way to the manager was lost and is made anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,6 +36,9 @@ DEMAND = "$demand"
 """Brokers publish here what their clients requested: for each topic how often, and in how many seconds."""
 
 SECONDS = "$seconds"
+
+ATTEMPTS = 6
+"""How often a plan is published, with twice the patience each time, before it is left to the stores to ask for it."""
 
 React = Literal["leave", "reassign", "replan", "either"]
 Did = Literal["leave", "reassign", "replan"]
@@ -53,6 +60,7 @@ class PlanOverdue:
     """A timer: have the stores done what the plan with this number asks?"""
 
     plan: int
+    attempt: int
 
 
 @dataclass
@@ -114,6 +122,9 @@ class Office(Held):
     waiting: set[str] = field(default_factory=set)
     """Stores that have not said yet that they hold all that they are to hold."""
 
+    unconfirmed: set[str] = field(default_factory=set)
+    """Stores for which plans changed something, and that have not said since that they are ready."""
+
     goal: Holders | None = None
     """The last move ended before all stores were ready: what is left of it, for when they are."""
 
@@ -168,10 +179,12 @@ class Managing(Storing):
         self.awake = False
         self.decisions: list[Decision] = []
 
-    def recovered(self, node: Node) -> None:
-        super().recovered(node)
-        if self.durable.final is not None:
-            self.move(node, self.durable.final)
+    def advertise(self, node: Node, topics: Iterable[str]) -> None:
+        """Where the way to the manager was lost, what stores said was, too: ask them again, behind the new way."""
+        wanted = sorted(topics)
+        super().advertise(node, wanted)
+        if READY in wanted:
+            self.say_again(node)
 
     @on(Publish)
     def published(self, node: Node, sender: str, publication: Publish) -> None:
@@ -236,41 +249,45 @@ class Managing(Storing):
         before = self.by_store(self.durable.holders)
         both = tuple(tuple(sorted({*a, *b})) for a, b in zip(self.durable.holders, plan.holders, strict=True))
         after = self.by_store(both)
-        self.durable.final, self.durable.holders, self.durable.goal = plan, both, None
+        self.durable.final, self.durable.goal = plan, None
         self.durable.waiting |= {store for store, topics in after.items() if {*topics} - {*before.get(store, ())}}
         self.durable.waiting &= after.keys()
         self.publish(node, both)
-        node.after(self.patience_s, PlanOverdue(self.durable.plan))
         if not self.durable.waiting:
             self.settle(node, plan.holders)
 
     def told_ready(self, node: Node, news: Publish) -> None:
         if dict(news.content).get("plan") == self.durable.plan:
+            self.durable.unconfirmed.discard(news.publisher)
             self.durable.waiting.discard(news.publisher)
             if self.durable.waiting:
                 return
             if self.durable.final is not None:
                 self.settle(node, self.durable.final.holders)
             elif self.durable.goal is not None:
-                self.durable.holders, self.durable.goal = self.durable.goal, None
-                self.publish(node, self.durable.holders)
+                goal, self.durable.goal = self.durable.goal, None
+                self.publish(node, goal)
 
     @on(PlanOverdue)
     def overdue(self, node: Node, sender: str, late: PlanOverdue) -> None:
+        if late.plan == self.durable.plan:
+            if self.durable.final is not None:
+                self.go_on(node, self.durable.final)
+            elif late.attempt < ATTEMPTS:
+                self.say_again(node, late.attempt + 1)
+
+    def go_on(self, node: Node, plan: Plan) -> None:
         """Some stores are not ready, perhaps because they failed: move the topics for which another one is."""
-        if self.durable.final is None or late.plan != self.durable.plan:
-            return
         late_ones = {self.names.stores.index(store) for store in self.durable.waiting}
         holders = tuple(
-            new if {*new} - late_ones else both
-            for new, both in zip(self.durable.final.holders, self.durable.holders, strict=True)
+            new if {*new} - late_ones else both for new, both in zip(plan.holders, self.durable.holders, strict=True)
         )
         self.settle(node, holders)
 
     def settle(self, node: Node, holders: Holders) -> None:
         """The second plan: what is no longer wanted goes."""
         assert self.durable.final is not None
-        self.durable.stores, self.durable.holders = self.durable.final.stores, holders
+        self.durable.stores = self.durable.final.stores
         self.durable.goal = self.durable.final.holders if holders != self.durable.final.holders else None
         self.durable.final = None
         self.durable.waiting &= self.by_store(holders).keys()
@@ -279,12 +296,22 @@ class Managing(Storing):
             self.decisions[-1].done_at = node.now
         node.log("settled", plan=self.durable.plan)
 
-    def publish(self, node: Node, holders: Holders) -> None:
+    def say_again(self, node: Node, attempt: int = 1) -> None:
+        """Some stores have not heard of the last plan, perhaps, or were not heard."""
+        if self.durable.unconfirmed:
+            self.publish(node, self.durable.holders, attempt)
+
+    def publish(self, node: Node, holders: Holders, attempt: int = 1) -> None:
+        """Under a new number each time: brokers pass on no publication twice."""
+        before, after = self.by_store(self.durable.holders), self.by_store(holders)
+        self.durable.unconfirmed |= {store for store in before | after if before.get(store) != after.get(store)}
+        self.durable.holders = holders
         self.durable.plan += 1
-        content = tuple((store, " ".join(topics)) for store, topics in sorted(self.by_store(holders).items()))
+        content = tuple((store, " ".join(topics)) for store, topics in sorted(after.items()))
         plan = Publish(PLAN, node.id, self.durable.plan, content)
         self.durable.stored[PLAN] = {(node.id, self.durable.plan): plan}  # only the last one counts
         node.send(self.home, plan)
+        node.after(self.patience_s * 2 ** (attempt - 1), PlanOverdue(self.durable.plan, attempt))
 
     def by_store(self, holders: Sequence[Sequence[int]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

@@ -51,8 +51,8 @@ def miss_what_comes_meanwhile(self: Following, node: Node, sender: str, publicat
         published(self, node, sender, publication)
 
 
-def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str) -> Planted:
-    return Planted("planning", name, target, attribute, bug, caught_by)
+def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: str, seed: int = 1) -> Planted:
+    return Planted("planning", name, target, attribute, bug, caught_by, seed=seed)
 
 
 PLANTED = [
@@ -66,6 +66,7 @@ PLANTED = [
     planted("hears nobody who is ready", Managing, "told_ready", nothing, "stores-follow-the-plan"),
     planted("does not catch up", Following, "catch_up", nothing, "stores-follow-the-plan"),
     planted("misses what comes meanwhile", Following, "published", miss_what_comes_meanwhile, "stores-follow-the-plan"),
-    planted("never thinks a plan overdue", Managing, "overdue", nothing, "stores-follow-the-plan"),
+    planted("never thinks a plan overdue", Managing, "overdue", nothing, "stores-follow-the-plan", seed=3),
     planted("fetches once", Following, "overdue", nothing, "stores-follow-the-plan"),
+    planted("says a plan once", Managing, "say_again", nothing, "stores-follow-the-plan", seed=1829253490),
 ]

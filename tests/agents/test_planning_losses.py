@@ -1,0 +1,136 @@
+"""Plans, and what stores say to them, can be lost: so both are said until they are heard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocols.routing.topics import Publish
+from protocols.storage import manager
+from protocols.storage.following import Following
+from protocols.storage.manager import Managing
+from protocols.storage.store import Storing
+from runtime.agent import Node
+from runtime.testing.cases import Case, Schedule
+from runtime.testing.running import run_case
+from tests.checking.standing import ran
+
+RULE = "stores-follow-the-plan"
+MOVING = {
+    "topics": 3,
+    "stores": 2,
+    "capacity": 2,
+    "publications": 2,
+    "rate": 0.5,
+    "popularity": 1.0,
+    "begin": 8.0,
+    "until": 14.0,
+    "report_every": 1.5,
+    "changes": {"other": {"at": 11.0}},
+}
+ASKING = {"topics": 1, "rate": 1.0, "begin": 400.0, "until": 406.0}
+
+
+def case(
+    schedule: Schedule, seed: int, delay: float | str, planning: dict[str, Any], *faults: Any, **more: Any
+) -> Case:
+    network = {"edges": [["n1", "n2"]], "delay": delay}
+    parts = {"network": network, "planning": {"react": "either", **planning}, "faults": [*faults]}
+    return Case({"protocol": "planning", "seed": seed, **parts, **more}, schedule)
+
+
+def crash(node: str, at: float, recover_after: float) -> dict[str, Any]:
+    return {"kind": "crash", "nodes": [node], "at": at, "recover_after": recover_after}
+
+
+THE_PLAN = case(
+    Schedule("deviations", deviations={25: 4, 75: 1}, since_s=8.0), 3942891841, 1.0, MOVING, crash("n1", 12.0, 1.0)
+)
+"""The second plan goes down with the manager's broker; the next finds it back, but without its subscriptions."""
+
+THE_WAY = case(
+    *(Schedule("deviations", since_s=409.0, fifo=False), 1887169622, "uniform(0.01, 0.3)", ASKING),
+    *(crash("n1", 404.0, 2.0), {"kind": "duplicate"}),
+    links="reliable",
+)
+"""A store is ready while its broker has cancelled the manager's subscription, and has not heard of a new one."""
+
+THE_WORD = case(Schedule(), 3942891841, 0.05, {**MOVING, "patience": 0.12}, crash("n2", 11.08, 1.0))
+"""A store is late, and as it says that it is ready its broker goes down."""
+
+THE_MANAGER = case(Schedule(), 3942891841, 0.05, MOVING, crash("manager", 10.7, 1.0))
+"""The manager goes down between the two plans of a move."""
+
+say_again = Managing.say_again
+follow = Following.follow
+
+
+def only_later(self: Managing, node: Node, attempt: int = 1) -> None:
+    """The plan is said again after some time, but not as soon as there is a new way to the manager."""
+    if attempt > 1:
+        say_again(self, node, attempt)
+
+
+def only_at_once(self: Managing, node: Node, attempt: int = 1) -> None:
+    """The plan is said again when there is a new way to the manager, but never just because time has passed."""
+    if attempt == 1:
+        say_again(self, node, attempt)
+
+
+def only_news(self: Following, node: Node, plan: Publish) -> None:
+    """A store that hears a plan again has nothing to say."""
+    if plan.number > self.durable.plan:
+        follow(self, node, plan)
+
+
+def violation_in(case: Case) -> str | None:
+    violation = run_case(case).violation
+    return violation and f"{violation.name}: {violation.problem}"
+
+
+@pytest.mark.parametrize("lost", [THE_PLAN, THE_WAY, THE_WORD, THE_MANAGER], ids=["plan", "way", "word", "manager"])
+@pytest.mark.parametrize("attempts", [manager.ATTEMPTS, 2])
+def test_stores_follow_the_plan_whatever_is_lost(monkeypatch: pytest.MonkeyPatch, lost: Case, attempts: int) -> None:
+    monkeypatch.setattr(manager, "ATTEMPTS", attempts)
+    assert violation_in(lost) is None
+
+
+@pytest.mark.parametrize("lost", [THE_WAY, THE_WORD, THE_MANAGER], ids=["way", "word", "manager"])
+def test_what_somebody_notices_needs_no_patience(monkeypatch: pytest.MonkeyPatch, lost: Case) -> None:
+    """However long an outage lasts: who is back is asked, or asks."""
+    monkeypatch.setattr(Managing, "say_again", only_at_once)
+    assert violation_in(lost) is None
+
+
+STILL_WAITS = f"{RULE}: the manager still waits for store-n2, which holds all that it is to hold"
+
+
+@pytest.mark.parametrize(
+    ("lost", "bugs", "told"),
+    [
+        (
+            THE_PLAN,
+            [(Managing, "say_again", only_at_once)],
+            f"{RULE}: store-n2 holds ['t1', 't2', 't3'], not ['t2', 't3']",
+        ),
+        (THE_WAY, [(Managing, "advertise", Storing.advertise), (manager, "ATTEMPTS", 1)], STILL_WAITS),
+        (THE_WORD, [(Following, "follow", only_news), (manager, "ATTEMPTS", 1)], STILL_WAITS),
+        (THE_MANAGER, [(Managing, "say_again", only_later)], f"{RULE}: a move has not come to its end"),
+    ],
+    ids=["plan", "way", "word", "manager"],
+)
+def test_without_the_rule_that_is_about_it_a_loss_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, lost: Case, bugs: list[tuple[Any, str, Any]], told: str
+) -> None:
+    for target, name, bug in bugs:
+        monkeypatch.setattr(target, name, bug)
+    assert violation_in(lost) == told
+
+
+def test_nobody_can_get_a_topic_that_only_a_store_has_which_is_down_for_good() -> None:
+    gone = {**ASKING, "react": "replan", "failures": {"gone": {"at": 402.0, "count": 1}}}
+    shown, world = ran(case(Schedule(), 3, 0.05, gone))
+    stores = world.protocols(Following)
+    assert [[*store.durable.acquiring] for store in stores.values() if not store.failed] == [["t1"]]
+    assert shown.violation is None
