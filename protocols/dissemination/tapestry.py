@@ -109,10 +109,12 @@ class Tapestry(Protocol):
         before = self.me(node)
         self.durable.life += 1
         self.forget_everything()
-        if not self.durable.left and node.now >= self.arrives_at:
+        if self.durable.left:
+            self.say_farewell(node)  # perhaps the crash came before anybody heard it
+        elif node.now >= self.arrives_at:
             node.broadcast(Gone(before))
             self.join(node)
-        elif not self.durable.left:
+        else:
             node.after(self.arrives_at - node.now, Arrive())
         if self.departs_at is not None and self.departs_at >= node.now:
             node.after(self.departs_at - node.now, Depart())
@@ -333,9 +335,20 @@ class Tapestry(Protocol):
     def departs(self, node: Node, sender: str, timer: Depart) -> None:
         """Leave in order: the others are told, and what still comes is sent on."""
         self.durable.left = True
+        self.say_farewell(node)
+        self.changed(node)
+
+    def say_farewell(self, node: Node) -> None:
+        self.identifiers[node.id] = self.identifier
         self.gone[node.id] = self.durable.life
         node.broadcast(Gone(self.me(node)))
-        self.changed(node)
+
+    def neighbour_up(self, node: Node, peer: str) -> None:
+        """Perhaps in a new life. What was on its way to the last one over the link is lost; what the new one heard
+        over the underlay meanwhile may be of nodes that are gone.
+        """
+        for name, life in self.gone.items():
+            node.send(peer, Gone(Contact(self.identifiers[name], name, life)))
 
     def note(self, node: Node, contact: Contact) -> None:
         """A life of which nothing was known before: it may be over already, without anybody having noticed."""
@@ -391,6 +404,7 @@ class Tapestry(Protocol):
         slot for that prefix therefore tells whom it has there; acquaintances are told that one is still there.
         """
         name = dead.name
+        self.identifiers[name] = dead.identifier
         self.gone[name] = max(dead.life, self.gone.get(name, 0))
         for spares in self.spare.values():
             if name in spares and self.is_gone(spares[name]):

@@ -98,6 +98,12 @@ PLANTED = [
     planted("knows nobody to tell", Tapestry, "linked", nobody, "tables-are-full"),
     planted("takes whom it heard of first", Tapestry, "is_nearer", never, "tables-are-full"),
     planted("ignores a welcome", Tapestry, "welcomed", nothing, "comes-to-rest"),
+    # Takes more: in a new life, back in the mesh before its acquaintances know of it, while one of them leaves.
+    replace(
+        planted("says to no new life who is gone", Tapestry, "neighbour_up", nothing, "tables-are-full"),
+        seed=2833194915,
+        within=700,
+    ),
     planted("denies nothing", Tapestry, "refute", nothing, "tables-are-full"),
     planted("ends where a digit is missing", Tapestry, "next_hop", end_where_a_digit_is_missing, "one-root-each"),
     # Takes some luck: two rendezvous points for the same publication.

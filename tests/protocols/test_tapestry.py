@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.dissemination.identifiers import DIGITS, distance, full_tables, in_digits, nearest, shared, slot_of
 from protocols.dissemination.tapestry import Tapestry
-from runtime.run import simulate
+from runtime.run import Outcome, simulate
 from runtime.scenario import check
 from tests.checking.standing import stands
 
@@ -89,3 +90,40 @@ def test_tables_are_right_while_nodes_join_leave_crash_and_recover() -> None:
 
 def test_tables_are_right_when_a_channel_finds_the_failures() -> None:
     stands("dissemination", 40, ["drop", "crash", "death"])
+
+
+# What is lost with a life
+
+
+def at_rest(edges: list[list[str]], leaves: dict[str, float], faults: list[dict[str, Any]]) -> Outcome:
+    """Over links that lose everything for a while; the mesh itself talks over the underlay, which loses nothing."""
+    content = {
+        "cag": {"formats": {"a": 1.0}},
+        "tapestry": {"leaves": leaves},
+        "publications": [{"at": 0.0, "broker": "n1", "topic": "news", "format": "a"}],
+    }
+    data = {"protocol": "dissemination", "seed": 3, "links": "reliable", "dissemination": content, "faults": faults}
+    return simulate(check(data | {"network": {"edges": edges}}))
+
+
+CRASH = {"kind": "crash", "nodes": ["n2"], "at": 100.0, "recover_after": 5.0}
+
+
+def test_a_new_life_hears_who_left_before_its_acquaintances_knew_of_it() -> None:
+    """n2 is back in the mesh; n1 takes its leave, but over the link, which still leads to n2's last life."""
+    outcome = at_rest([["n1", "n2"]], {"n1": 130.0}, [CRASH, {"kind": "drop", "since": 99.0, "until": 150.0}])
+    assert outcome.quiescent and outcome.violations == []
+
+
+def test_a_new_life_hears_who_died_before_its_acquaintances_knew_of_it() -> None:
+    """Only n1 knows n3 by name and sees that it is dead; it says so to n2's last life."""
+    death = {"kind": "crash", "nodes": ["n3"], "at": 130.0}
+    loss = {"kind": "drop", "links": [["n1", "n2"]], "since": 99.0, "until": 1000.0}
+    outcome = at_rest([["n1", "n2"], ["n1", "n3"]], {}, [CRASH, death, loss])
+    assert outcome.quiescent and outcome.violations == []
+
+
+def test_who_crashes_while_it_takes_its_leave_takes_it_again() -> None:
+    loss = {"kind": "drop", "until": 120.0}
+    outcome = at_rest([["n1", "n2"]], {"n2": 90.0}, [CRASH, loss])
+    assert outcome.quiescent and outcome.violations == []
