@@ -13,7 +13,15 @@ from pydantic import Field, model_validator
 from agents.cases.dissemination import dissemination_case
 from agents.content_broker import content_broker
 from agents.coverage import Condition
-from agents.dissemination_outcome import missing, outcome, overpaid, wrong_deliveries, wrong_roots, wrong_tables
+from agents.dissemination_outcome import outcome
+from agents.dissemination_properties import (
+    misplaced,
+    missing,
+    overpaid,
+    wrong_deliveries,
+    wrong_roots,
+    wrong_tables,
+)
 from agents.linked import over_links
 from agents.reports.dissemination import dissemination_report
 from protocols.dissemination.cag import make_cag, weigh
@@ -331,9 +339,17 @@ class DisseminationSystem(System):
     @eventually
     def one_root_each(self, world: World) -> Iterable[str]:
         """From every broker the route to a topic's key ends at the same root, where the living hang together."""
+        return wrong_roots(world, self.settings.tapestry.base, self._topics())
+
+    def _topics(self) -> dict[str, str]:
+        """All topics and their keys."""
         topics = {wish.topic: wish.key for wishes in self.wishes.values() for wish in wishes}
-        topics |= {issue.topic: issue.key for issues in self.issues.values() for issue in issues}
-        return wrong_roots(world, self.settings.tapestry.base, topics)
+        return topics | {issue.topic: issue.key for issues in self.issues.values() for issue in issues}
+
+    @eventually
+    def the_root_knows_who_wants_what(self, world: World) -> Iterable[str]:
+        """A subscription of a living broker is known at its topic's root and nowhere else, where they hang together."""
+        return misplaced(self, world, self._topics())
 
     @always
     def each_format_once(self, world: World) -> Iterable[str]:
@@ -342,12 +358,12 @@ class DisseminationSystem(System):
 
     @eventually
     def everybody_is_served(self, world: World) -> Iterable[str]:
-        """While nobody joins, leaves or fails, every subscriber gets every publication."""
+        """What is published when the last who joined, left or failed has been noticed reaches every subscriber."""
         return missing(self, world)
 
     @eventually
     def paid_as_planned(self, world: World) -> Iterable[str]:
-        """While nobody joins, leaves or fails, a publication on a discovered tree costs what was planned."""
+        """A publication after the last change of the mesh costs what was planned, if its tree was discovered."""
         return overpaid(self, world)
 
     @sometimes

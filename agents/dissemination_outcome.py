@@ -1,4 +1,4 @@
-"""What a run of the dissemination system shows, and what should hold at its end, seen from outside."""
+"""What a run of the dissemination system shows, seen from outside."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import networkx
-
 from protocols.dissemination.cag import members
 from protocols.dissemination.content_messages import Publication
 from protocols.dissemination.delivery import Delivery, Planned
-from protocols.dissemination.identifiers import full_tables, nearest
-from protocols.dissemination.rendezvous import Issue, Rendezvous
+from protocols.dissemination.rendezvous import Rendezvous
 from protocols.dissemination.tapestry import Tapestry
-from protocols.routing.filters import matches
 from runtime.system import World
 
 if TYPE_CHECKING:
@@ -30,7 +26,7 @@ BLOCK = 5
 def outcome(system: DisseminationSystem, world: World) -> dict[str, Any]:
     deliveries = world.protocols(Delivery)
     planned = {publication: (name, own) for name, d in deliveries.items() for publication, own in d.planned.items()}
-    paid = _paid(deliveries)
+    paid = paid_costs(deliveries)
     in_time = sorted(planned, key=lambda publication: (_issued(system, publication), publication))
     total = math.fsum(own.cost for _, own in planned.values())
     costs = {system.settings.algorithm: total, **_totals([own for _, own in planned.values()])}
@@ -75,7 +71,7 @@ def outcome(system: DisseminationSystem, world: World) -> dict[str, Any]:
     }
 
 
-def _paid(deliveries: Mapping[str, Delivery]) -> dict[Publication, tuple[float, float]]:
+def paid_costs(deliveries: Mapping[str, Delivery]) -> dict[Publication, tuple[float, float]]:
     found: dict[Publication, list[tuple[float, float]]] = {}
     for delivery in deliveries.values():
         for publication, both in delivery.paid.items():
@@ -121,144 +117,3 @@ def _blocks(costs: list[float]) -> dict[str, float]:
         f"from_{start + 1}": math.fsum(costs[start : start + BLOCK]) / len(costs[start : start + BLOCK])
         for start in range(0, len(costs), BLOCK)
     }
-
-
-# What should hold
-
-
-def wrong_tables(world: World, base: int) -> list[str]:
-    """Every table is the one that full knowledge of the living gives, if their acquaintances hold them together."""
-    mesh = {name: t for name, t in world.protocols(Tapestry).items() if not t.durable.left}
-    graph = world.graph.subgraph(mesh)
-    if not mesh or not networkx.is_connected(graph):
-        return []
-    wanted = full_tables([tapestry.identifier for tapestry in mesh.values()], base)
-    found = [f"{name} has not joined the mesh" for name, tapestry in mesh.items() if not tapestry.joined]
-    for name, tapestry in mesh.items():
-        table = {slot: contact.identifier for slot, contact in tapestry.table.items()}
-        for slot in sorted(table.keys() | wanted[tapestry.identifier].keys()):
-            has, should = table.get(slot), wanted[tapestry.identifier].get(slot)
-            if has != should:
-                found.append(f"{name} has {has} at level {slot[0]}, digit {slot[1]}, not {should}")
-    return found
-
-
-def wrong_deliveries(system: DisseminationSystem, world: World) -> list[str]:
-    """Nobody gets anything twice, or anything but what it wants."""
-    found = []
-    for name, delivery in world.protocols(Delivery).items():
-        for (publisher, number), got in delivery.delivered.items():
-            if len(got) > 1:
-                found.append(f"{name} got publication {number} of {publisher} {len(got)} times")
-            wanted = _wanted(system, name, system.issues[publisher][number])
-            if unasked := system.cag.names(got[0] & ~wanted):
-                found.append(f"{name} got publication {number} of {publisher} in {', '.join(unasked)}, unasked for")
-    return found
-
-
-def _wanted(system: DisseminationSystem, broker: str, issue: Issue) -> int:
-    wishes = system.wishes.get(broker, ())
-    meant = [wish for wish in wishes if wish.topic == issue.topic and matches(wish.conditions, issue.content)]
-    return system.cag.set_of(name for wish in meant for name in wish.formats)
-
-
-def wrong_roots(world: World, base: int, topics: Mapping[str, str]) -> list[str]:
-    """Follow the routes from everywhere to the keys of these topics."""
-    mesh = {name: t for name, t in world.protocols(Tapestry).items() if not t.durable.left}
-    if not mesh or not networkx.is_connected(world.graph.subgraph(mesh)):
-        return []
-    by_identifier = {tapestry.identifier: name for name, tapestry in mesh.items()}
-    found = []
-    for topic, key in topics.items():
-        root = by_identifier[nearest(key, by_identifier, base)]
-        ends = {name: _end_of_route(mesh, name, key) for name in mesh}
-        found += [f"{name} finds {end} as the root of {topic}, not {root}" for name, end in ends.items() if end != root]
-    return found
-
-
-def _end_of_route(mesh: Mapping[str, Tapestry], start: str, key: str) -> str:
-    here, level = start, 0
-    while here in mesh:
-        hop, level = mesh[here].next_hop(key, level)
-        if hop is None:
-            break
-        here = hop.name
-    return here
-
-
-def _calm(system: DisseminationSystem, world: World) -> bool:
-    """Has no broker come or gone?"""
-    mesh = world.protocols(Tapestry)
-    there = len(mesh) == len(system.network.brokers) and not system.arrivals
-    reborn = any(tapestry.durable.life > 1 for tapestry in mesh.values())
-    return there and not reborn and not system.settings.tapestry.leaves
-
-
-def missing(system: DisseminationSystem, world: World) -> list[str]:
-    """In a run in which no broker came or went: everybody is served."""
-    if not _calm(system, world):
-        return []
-    deliveries = world.protocols(Delivery)
-    plans = [(publication, own) for delivery in deliveries.values() for publication, own in delivery.planned.items()]
-    planned, found = dict(plans), []
-    if len(plans) != len(planned):
-        found.append("a publication was planned by two rendezvous points")
-    for publisher, issues in system.issues.items():
-        for number, issue in enumerate(issues):
-            publication = (publisher, number)
-            if publication not in planned:
-                found.append(f"nobody planned {publication}")
-                continue
-            own = planned[publication]
-            found += _unserved(system, deliveries, publication, own)
-            found += _unplanned(system, world.protocols(Rendezvous), publication, issue, own)
-    return found
-
-
-def overpaid(system: DisseminationSystem, world: World) -> list[str]:
-    """What cost more or less than planned, in a run in which no broker came or went and trees were discovered."""
-    if not _calm(system, world) or system.settings.tree != "discovered" or system.settings.load is not None:
-        return []
-    deliveries = world.protocols(Delivery)
-    paid, found = _paid(deliveries), []
-    for delivery in deliveries.values():
-        for publication, own in delivery.planned.items():
-            cost = sum(paid.get(publication, (0.0, 0.0)))
-            if own.wanted and not math.isclose(cost, own.cost, rel_tol=1e-9, abs_tol=1e-9):
-                found.append(f"{publication} cost {cost:g}, not {own.cost:g} as planned")
-    return found
-
-
-def _unserved(
-    system: DisseminationSystem, deliveries: Mapping[str, Delivery], publication: Publication, own: Planned
-) -> list[str]:
-    return [
-        f"{name} did not get {publication} in {', '.join(system.cag.names(wanted))}"
-        for name, wanted in own.wanted.items()
-        if deliveries[name].delivered.get(publication) != [wanted]
-    ]
-
-
-def _unplanned(
-    system: DisseminationSystem,
-    rendezvous: Mapping[str, Rendezvous],
-    publication: Publication,
-    issue: Issue,
-    own: Planned,
-) -> list[str]:
-    """What was planned for whom is what the scenario says, for all whose subscription was known in time."""
-    publisher, number = publication
-    possible = system.cag.reachable(system.cag.set_of([issue.original]))
-    found = []
-    for broker, wishes in system.wishes.items():
-        meant = [matches(wish.conditions, issue.content) and wish.topic == issue.topic for wish in wishes]
-        known = rendezvous[broker].known_at
-        in_time = [known.get(place, math.inf) < rendezvous[publisher].issued_at[number] for place in range(len(wishes))]
-        due, most = (
-            possible & system.cag.set_of(f for wish, ok in zip(wishes, chosen, strict=True) if ok for f in wish.formats)
-            for chosen in ([a and b for a, b in zip(meant, in_time, strict=True)], meant)
-        )
-        planned = own.wanted.get(broker, 0)
-        if due & ~planned or planned & ~most:
-            found.append(f"{publication} was not planned for what {broker} wants")
-    return found

@@ -11,6 +11,9 @@ PUBLISHING = 400.0
 """From then on content is published; by then newcomers have mostly joined."""
 
 LONGEST_BUSY_S = 500.0
+AFTERWARDS_S = 5000.0
+"""So much later everybody has noticed who failed last, if the order is that of time."""
+
 CONDITIONS: tuple[list[list[Any]], ...] = ([], [], [["x", ">", 5]])
 
 
@@ -22,20 +25,27 @@ def dissemination_case(draw: Draw) -> Case:
     # In a short time brokers fail while content is on its way.
     busy_s = rng.choice([20.0, LONGEST_BUSY_S])
     dissemination = dissemination_table(draw, names, PUBLISHING, busy_s, many)
-    return draw.case(
-        {
-            "protocol": "dissemination",
-            "seed": draw.seed,
-            "links": draw.links,
-            # Everybody knows everybody by name, so that the living stay connected whoever fails.
-            "network": {"kind": "complete", "nodes": len(names), "delay": draw.delay()},
-            "dissemination": dissemination,
-            "faults": draw.trouble(
-                names[1:], names, rng.choice([0.0, PUBLISHING]), PUBLISHING + busy_s, down=300.0, most=0.3
-            ),
-        },
-        since_s=rng.choice([0.0, PUBLISHING]),
-    )
+    data: dict[str, Any] = {
+        "protocol": "dissemination",
+        "seed": draw.seed,
+        "links": draw.links,
+        # Everybody knows everybody by name, so that the living stay connected whoever fails.
+        "network": {"kind": "complete", "nodes": len(names), "delay": draw.delay()},
+        "dissemination": dissemination,
+        "faults": draw.trouble(
+            names[1:], names, rng.choice([0.0, PUBLISHING]), PUBLISHING + busy_s, down=300.0, most=0.3
+        ),
+    }
+    case = draw.case(data, since_s=rng.choice([0.0, PUBLISHING]))
+    back = [fault["at"] + fault["recover_after"] for fault in data["faults"] if "recover_after" in fault]
+    if back and rng.random() < 0.3:
+        # Who is just back knows others before all of them know of its new life.
+        dissemination["tapestry"]["leaves"][rng.choice(names[1:])] = rng.choice(back) + rng.uniform(0, 30)
+    if rng.random() < 0.5:
+        formats = [*dissemination["cag"]["formats"]]
+        late = _publication(draw, names, formats, PUBLISHING + busy_s + AFTERWARDS_S, busy_s)
+        dissemination["publications"].append(late)
+    return case
 
 
 def dissemination_table(

@@ -23,14 +23,30 @@ class SubscribeFormats:
     topic: str
     broker: Contact
     number: int
+    placing: int
+    """The broker counts how often it asks anew, and a root that sends the subscription on to the next counts on."""
+
     formats: tuple[str, ...]
     conditions: Conditions
 
 
 @message
 class Subscribed:
-    topic: str
+    """This root knows a subscription of the broker."""
+
+    root: Contact
+    broker: Contact
     number: int
+    placing: int
+
+
+@message
+class Moved:
+    """I am not the root any more: the broker's subscription is on its way to the next, in this placing."""
+
+    broker: Contact
+    number: int
+    placing: int
 
 
 @message

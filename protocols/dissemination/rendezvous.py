@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from protocols.dissemination.content_messages import (
     Act,
@@ -14,6 +15,7 @@ from protocols.dissemination.content_messages import (
     Discover,
     Discovered,
     Hop,
+    Moved,
     Overdue,
     Publication,
     PublishContent,
@@ -87,7 +89,10 @@ class Rendezvous(Protocol):
         self.discover = discover
         self.patience_s = patience_s
         self.subscriptions: dict[str, dict[tuple[str, int], SubscribeFormats]] = {}
-        self.rendezvous: dict[int, str] = {}
+        self.placings: dict[int, int] = {}
+        self.rendezvous: dict[int, Contact] = {}
+        """By own subscription: the newest placing, and the root that has acknowledged it."""
+
         self.waiting: dict[tuple[str, int], Timer] = {}
         self.matched: dict[Publication, Demand] = {}
         self.looking: dict[Publication, Looking] = {}
@@ -116,13 +121,15 @@ class Rendezvous(Protocol):
                 node.after(issue.at - node.now, Act("publish", number))
 
     @on(Act, Again)
-    def due(self, node: Node, sender: str, timer: Act) -> None:
+    def due(self, node: Node, sender: str, timer: Act | Again) -> None:
         if self.tapestry.durable.left:
             return
-        if timer.what == "subscribe":
-            self.subscribe(node, timer.number)
-        else:
+        if timer.what == "publish":
             self.publish(node, timer.number)
+        elif isinstance(timer, Again):
+            self.request(node, timer.number)
+        else:
+            self.subscribe(node, timer.number)
 
     def _expect(self, node: Node, what: str, number: int) -> None:
         if (what, number) in self.waiting:
@@ -136,52 +143,96 @@ class Rendezvous(Protocol):
     # Subscribing
 
     def subscribe(self, node: Node, number: int) -> None:
-        wish = self.wishes[number]
+        """Anew: no root is known to know of it."""
+        self._place(number, self.placings.get(number, 0) + 1)
+        self.request(node, number)
+
+    def _place(self, number: int, placing: int) -> None:
+        self.placings[number] = placing
+        self.rendezvous.pop(number, None)
+        self.known_at.pop(number, None)
+
+    def request(self, node: Node, number: int) -> None:
+        wish, placing, me = self.wishes[number], self.placings[number], self.tapestry.me(node)
         self._expect(node, "subscribe", number)
-        me = self.tapestry.me(node)
-        self.subscribed(
-            node, node.id, SubscribeFormats(wish.key, 0, wish.topic, me, number, wish.formats, wish.conditions)
-        )
+        request = SubscribeFormats(wish.key, 0, wish.topic, me, number, placing, wish.formats, wish.conditions)
+        self.subscribed(node, node.id, request)
 
     @on(SubscribeFormats)
     def subscribed(self, node: Node, sender: str, wish: SubscribeFormats) -> None:
-        if self.tapestry.is_gone(wish.broker) or self.tapestry.hold(wish) or self.tapestry.forward(node, wish):
+        if self.tapestry.is_gone(wish.broker) or self.tapestry.pass_on(node, sender, wish):
             return
-        self.subscriptions.setdefault(wish.topic, {})[wish.broker.name, wish.number] = wish
-        answer = Subscribed(wish.topic, wish.number)
-        if wish.broker.name == node.id:
-            self.acknowledged(node, node.id, answer)
+        known = self.subscriptions.setdefault(wish.topic, {})
+        before = known.get((wish.broker.name, wish.number), wish)
+        if (before.broker.life, before.placing) <= (wish.broker.life, wish.placing):
+            known[wish.broker.name, wish.number] = wish
+            answer = Subscribed(self.tapestry.me(node), wish.broker, wish.number, wish.placing)
+            self._tell(node, wish.broker, answer, self.acknowledged)
+
+    def _tell(self, node: Node, broker: Contact, answer: Any, here: Callable[[Node, str, Any], None]) -> None:
+        """Over the underlay, or, to this broker itself, by this handler."""
+        if broker.name == node.id:
+            here(node, node.id, answer)
         else:
-            node.send_underlay(wish.broker.name, answer)
+            node.send_underlay(broker.name, answer)
+
+    def _concerns(self, node: Node, broker: Contact) -> bool:
+        """Is this said of this broker's present life?"""
+        return broker == self.tapestry.me(node) and not self.tapestry.durable.left
 
     @on(Subscribed)
     def acknowledged(self, node: Node, sender: str, answer: Subscribed) -> None:
-        self.rendezvous[answer.number] = sender
-        self.known_at.setdefault(answer.number, node.now)
-        self._answered(node, "subscribe", answer.number)
+        number, placing = answer.number, answer.placing
+        if not self._concerns(node, answer.broker) or placing < self.placings[number]:
+            return
+        if self.tapestry.is_gone(answer.root):  # and with it what it knew: ask again when nobody else answers
+            return
+        if placing > self.placings[number]:
+            self._place(number, placing)
+        self.rendezvous[number] = answer.root
+        self.known_at.setdefault(number, node.now)
+        self._answered(node, "subscribe", number)
 
     def mesh_changed(self, node: Node) -> None:
         """Subscriptions whose root is now another node go there."""
         for topic, known in list(self.subscriptions.items()):
             for wish in list(known.values()):
-                if self.tapestry.forward(node, replace(wish, level=0)):
+                sent_on = replace(wish, level=0, placing=wish.placing + 1)
+                if self.tapestry.forward(node, sent_on):
                     del known[wish.broker.name, wish.number]
+                    self._tell(node, wish.broker, Moved(wish.broker, wish.number, sent_on.placing), self.moved)
             if not known:
                 del self.subscriptions[topic]
+        if self.tapestry.durable.left:
+            self.hand_over(node)
+
+    def hand_over(self, node: Node) -> None:
+        """Who leaves hears no news any more and finds no trees: the next root is to plan what is not planned yet."""
+        for publication, looking in list(self.looking.items()):
+            if looking.timer is not None:
+                node.cancel(looking.timer)
+            del self.looking[publication], self.matched[publication]
+            self.tapestry.forward(node, replace(looking.publish, level=0))
+
+    @on(Moved)
+    def moved(self, node: Node, sender: str, moved: Moved) -> None:
+        """It may get lost on the way: see that the next root answers."""
+        if self._concerns(node, moved.broker) and moved.placing > self.placings[moved.number]:
+            self._place(moved.number, moved.placing)
+            self._expect(node, "subscribe", moved.number)
 
     def broker_lost(self, node: Node, name: str) -> None:
         """Its subscriptions are void; what it kept for this broker is to be said again."""
+        gone = self.tapestry.is_gone
         for topic, known in list(self.subscriptions.items()):
-            self.subscriptions[topic] = {key: wish for key, wish in known.items() if key[0] != name}
-        for number, rendezvous in list(self.rendezvous.items()):
-            if rendezvous == name and not self.tapestry.durable.left:
-                del self.rendezvous[number]
+            self.subscriptions[topic] = {key: wish for key, wish in known.items() if not gone(wish.broker)}
+        for number, root in list(self.rendezvous.items()):
+            if gone(root) and not self.tapestry.durable.left:
                 self.subscribe(node, number)
 
     def subscribe_again(self, node: Node) -> None:
         """What this broker wanted when it was taken for dead is void."""
-        for number in list(self.rendezvous):
-            del self.rendezvous[number]
+        for number in list(self.placings):
             self.subscribe(node, number)
 
     def resumed(self, node: Node, held: SubscribeFormats | PublishContent) -> None:
@@ -205,7 +256,7 @@ class Rendezvous(Protocol):
 
     @on(PublishContent)
     def published(self, node: Node, sender: str, publish: PublishContent) -> None:
-        if self.tapestry.hold(publish) or self.tapestry.forward(node, publish):
+        if self.tapestry.pass_on(node, sender, publish):
             return
         if publish.publisher == node.id:
             self.confirmed(node, node.id, Published(publish.number))

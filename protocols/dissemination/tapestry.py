@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from protocols.dissemination.identifiers import VALUES, Slot, distance, shared, slot_of
@@ -83,6 +84,7 @@ class Tapestry(Protocol):
         self.tried = 0
         self.asked_as = 0
         self.timer: Timer | None = None
+        self.changed_at = -inf
         self.ask: Callable[[Node, str], None] = lambda node, name: None
         self.changed: Callable[[Node], None] = lambda node: None
         self.reborn: Callable[[Node], None] = lambda node: None
@@ -109,10 +111,13 @@ class Tapestry(Protocol):
         before = self.me(node)
         self.durable.life += 1
         self.forget_everything()
-        if not self.durable.left and node.now >= self.arrives_at:
+        self.changed_at = node.now
+        if self.durable.left:
+            self.say_farewell(node)  # perhaps the crash came before anybody heard it
+        elif node.now >= self.arrives_at:
             node.broadcast(Gone(before))
             self.join(node)
-        elif not self.durable.left:
+        else:
             node.after(self.arrives_at - node.now, Arrive())
         if self.departs_at is not None and self.departs_at >= node.now:
             node.after(self.departs_at - node.now, Depart())
@@ -129,7 +134,7 @@ class Tapestry(Protocol):
             wanted, own = VALUES[key[level]], VALUES[self.identifier[level]]
             for step in range(self.base):
                 digit = (wanted + step) % self.base
-                if digit == own and not self.durable.left:
+                if digit == own and (not self.durable.left or self.knows_deeper(level, skip)):
                     break
                 contact = self.table.get((level, digit))
                 if contact is not None and contact.name != skip:
@@ -137,16 +142,35 @@ class Tapestry(Protocol):
             level += 1
         return None, level
 
+    def knows_deeper(self, level: int, skip: str) -> bool:
+        """Is there anybody else who has so many digits and one more in common with this node?"""
+        return any(own > level and contact.name != skip for (own, _), contact in self.table.items())
+
     def forward(self, node: Node, routed: Any) -> bool:
-        """Send a message with a key and a level on its way; False if it is at the root here."""
+        """Send a message with a key and a level on its way; False if it is at the root here.
+
+        Where its way ends, it begins anew: the table of somebody on the way may have been an old one.
+        """
         hop, level = self.next_hop(routed.key, routed.level)
+        if hop is None:
+            hop, level = self.next_hop(routed.key, 0)
         if hop is None:
             return False
         node.send_underlay(hop.name, replace(routed, level=level))
         return True
 
+    def pass_on(self, node: Node, sender: str, routed: Any) -> bool:
+        """The same for what comes from others. Who has not joined knows no way: there it waits. Who has left is
+        nobody's root and tells the sender so, which else may get back what it sent, and send it here again.
+        """
+        if self.hold(routed):
+            return True
+        if self.durable.left and sender != node.id:
+            node.send_underlay(sender, Gone(self.me(node)))
+        return self.forward(node, routed) or self.durable.left
+
     def hold(self, routed: Any) -> bool:
-        """A node that has not joined yet knows no way: what comes waits."""
+        """Keep until this node has joined."""
         if not self.joined:
             self.held.append(routed)
         return not self.joined
@@ -211,7 +235,7 @@ class Tapestry(Protocol):
                     self.asked(node, waiting.newcomer.name, waiting)
                 else:
                     self.resume(node, waiting)
-            self.changed(node)
+            self.has_changed(node)
             if self.asked_as < self.durable.life:  # taken for dead since it asked: it was welcomed in vain
                 self.announce(node)
 
@@ -272,7 +296,12 @@ class Tapestry(Protocol):
         for other in list(self.back.values()):
             self.recommend(node, other, contact)
         if self.joined:
-            self.changed(node)
+            self.has_changed(node)
+
+    def has_changed(self, node: Node) -> None:
+        """Routes may now lead elsewhere."""
+        self.changed_at = node.now
+        self.changed(node)
 
     def filled(self, other: Contact) -> tuple[Slot, ...]:
         common = shared(self.identifier, other.identifier)
@@ -333,9 +362,20 @@ class Tapestry(Protocol):
     def departs(self, node: Node, sender: str, timer: Depart) -> None:
         """Leave in order: the others are told, and what still comes is sent on."""
         self.durable.left = True
+        self.say_farewell(node)
+        self.has_changed(node)
+
+    def say_farewell(self, node: Node) -> None:
+        self.identifiers[node.id] = self.identifier
         self.gone[node.id] = self.durable.life
         node.broadcast(Gone(self.me(node)))
-        self.changed(node)
+
+    def neighbour_up(self, node: Node, peer: str) -> None:
+        """Perhaps in a new life. What was on its way to the last one over the link is lost; what the new one heard
+        over the underlay meanwhile may be of nodes that are gone.
+        """
+        for name, life in self.gone.items():
+            node.send(peer, Gone(Contact(self.identifiers[name], name, life)))
 
     def note(self, node: Node, contact: Contact) -> None:
         """A life of which nothing was known before: it may be over already, without anybody having noticed."""
@@ -391,6 +431,7 @@ class Tapestry(Protocol):
         slot for that prefix therefore tells whom it has there; acquaintances are told that one is still there.
         """
         name = dead.name
+        self.identifiers[name] = dead.identifier
         self.gone[name] = max(dead.life, self.gone.get(name, 0))
         for spares in self.spare.values():
             if name in spares and self.is_gone(spares[name]):
@@ -410,7 +451,7 @@ class Tapestry(Protocol):
             for peer in self.linked(slot[0], skip=self.table[slot].name):
                 node.send_underlay(peer, news)
         self.lost(node, name)
-        self.changed(node)
+        self.has_changed(node)
 
     def refill(self, node: Node, slot: Slot) -> None:
         """Take the nearest of those that are known for this slot; ask around, for others may know more."""

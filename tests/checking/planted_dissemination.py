@@ -14,11 +14,13 @@ from protocols.dissemination.rendezvous import Demand, Rendezvous
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
 from protocols.dissemination.vigil import Vigil
+from runtime import message
 from runtime.agent import Node
 from tests.checking.planted import Planted, never, nothing
 
 perform = Delivery.perform
 match = Rendezvous.match
+broker_lost = Rendezvous.broker_lost
 ask = Vigil.ask
 
 
@@ -52,6 +54,27 @@ def ask_nobody_for_what_it_wants(self: Rendezvous, publish: PublishContent) -> D
 
 def forget_the_first(self: Rendezvous, publish: PublishContent) -> Demand:
     return dict(list(match(self, publish).items())[1:])
+
+
+def forget_who_was_known_elsewhere(self: Rendezvous, publish: PublishContent) -> Demand:
+    """Of those who subscribed with another root before, nobody is served."""
+    wishes = self.subscriptions.get(publish.topic, {}).values()
+    moved = {wish.broker.name for wish in wishes if wish.placing > 1}
+    return {name: wish for name, wish in match(self, publish).items() if name not in moved}
+
+
+def go_on_where_others_were(self: Tapestry, node: Node, routed: Any) -> bool:
+    """Digits that somebody else has resolved are not looked at again."""
+    hop, level = self.next_hop(routed.key, routed.level)
+    if hop is not None:
+        node.send_underlay(hop.name, message.replace(routed, level=level))
+    return hop is not None
+
+
+def void_what_a_new_life_wants(self: Rendezvous, node: Node, name: str) -> None:
+    for topic, known in list(self.subscriptions.items()):
+        self.subscriptions[topic] = {key: wish for key, wish in known.items() if key[0] != name}
+    broker_lost(self, node, name)
 
 
 def send_to_one_child_only(self: Delivery, node: Node, publication: Publication, plan: Plan, *more: Any) -> None:
@@ -90,6 +113,7 @@ def planted(name: str, target: type[Any], attribute: str, bug: Any, caught_by: s
     return Planted("dissemination", name, target, attribute, bug, caught_by)
 
 
+KNOWN = "the-root-knows-who-wants-what"
 PLANTED = [
     planted("does not look for another", Tapestry, "refill", nothing, "tables-are-full"),
     planted("recommends nobody", Tapestry, "recommend", nothing, "tables-are-full"),
@@ -104,6 +128,12 @@ PLANTED = [
     replace(planted("thinks that everything is new", Delivery, "is_new", yes, "each-format-once"), seed=5),
     planted("matches everything", Rendezvous, "match", ask_nobody_for_what_it_wants, "each-format-once"),
     planted("forgets a subscriber", Rendezvous, "match", forget_the_first, "everybody-is-served"),
+    planted("leaves subscriptions where they are", Rendezvous, "mesh_changed", nothing, KNOWN),
+    planted("sends on, and looks no further", Rendezvous, "moved", nothing, KNOWN),
+    planted("voids what a new life wants", Rendezvous, "broker_lost", void_what_a_new_life_wants, KNOWN),
+    planted("wants nothing in a new life", Rendezvous, "subscribe_again", nothing, KNOWN),
+    planted("goes on where others were", Tapestry, "forward", go_on_where_others_were, KNOWN),
+    planted("forgets the moved", Rendezvous, "match", forget_who_was_known_elsewhere, "everybody-is-served"),
     planted("sends to one child only", Delivery, "perform", send_to_one_child_only, "everybody-is-served"),
     planted("sends the original everywhere", Delivery, "perform", send_the_original_everywhere, "paid-as-planned"),
     planted("thinks links alike", Resources, "told_link_factor", alike, "paid-as-planned"),

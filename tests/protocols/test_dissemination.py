@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.dissemination import DisseminationSystem
+from protocols.dissemination.content_messages import Moved, Subscribed
 from protocols.dissemination.delivery import Delivery
+from protocols.dissemination.identifiers import distance
+from protocols.dissemination.mesh_messages import Contact
 from protocols.dissemination.optimal import optimal
 from protocols.dissemination.refinement import estimated_hops, followed, refined, tree_of
-from protocols.dissemination.rendezvous import Rendezvous
+from protocols.dissemination.rendezvous import Rendezvous, Wish
 from protocols.dissemination.resources import Capacity, Resources
+from protocols.dissemination.tapestry import Tapestry
+from runtime.agent import Node
 from runtime.run import Outcome, simulate
 from runtime.scenario import check, load
 from tests.checking.standing import stands
@@ -61,6 +68,97 @@ def test_publications_after_a_crash_reach_all_who_are_left() -> None:
     assert len(wanted) >= 8 - 1
     for name, formats in wanted.items():
         assert outcome.agents[name].find(Delivery).delivered[publication] == [formats]
+
+
+# Subscriptions, wherever their root goes
+
+
+def subscribed(roots: list[str], **more: Any) -> dict[str, Any]:
+    """n2 wants a topic whose root is the first of these brokers; without it, the next; and so on."""
+    data: dict[str, Any] = {
+        "protocol": "dissemination",
+        "seed": 3,
+        "network": {"kind": "complete", "nodes": 3},
+        "dissemination": {
+            "cag": {"formats": {"a": 1.0}},
+            "tapestry": more.pop("tapestry", {}),
+            "publications": [{"at": 9000.0, "broker": "n2", "topic": "any", "format": "a"}],
+        },
+    } | more
+    system = check(data).system
+    assert isinstance(system, DisseminationSystem)
+    base, known = system.settings.tapestry.base, system.identifiers
+
+    def order(topic: str) -> list[str]:
+        return sorted(known, key=lambda name: distance(system.key(topic), known[name], base))
+
+    topic = next(topic for topic in map(str, range(1000)) if order(topic)[: len(roots)] == roots)
+    wish = {"broker": "n2", "topic": topic, "formats": ["a"], "at": 10.0}
+    data["dissemination"] |= {"subscriptions": [wish]}
+    data["dissemination"]["publications"][0]["topic"] = topic
+    return data
+
+
+def reaches_n2(data: dict[str, Any]) -> bool:
+    outcome = simulate(check(data))
+    assert outcome.quiescent and outcome.violations == []
+    return outcome.agents["n2"].find(Delivery).delivered == {("n2", 0): [1]}
+
+
+def test_a_root_that_leaves_while_it_is_asked_is_not_believed() -> None:
+    """n2 hears that n1 has left before n1, which did not know of the subscription when it left, can answer."""
+    assert reaches_n2(subscribed(["n1", "n2"], tapestry={"leaves": {"n1": 10.5}}))
+
+
+def test_a_subscription_that_is_lost_on_its_way_to_the_next_root_is_made_again() -> None:
+    """n3 joins and is the root from then on, but fails before the subscription reaches it."""
+    death = {"kind": "crash", "nodes": ["n3"], "at": 51.5}
+    assert reaches_n2(subscribed(["n3", "n1"], tapestry={"joins": {"n3": 50.0}}, faults=[death]))
+
+
+def test_late_news_of_a_broker_s_last_life_void_nothing_that_it_wants_in_this_one() -> None:
+    """n2 is back and has subscribed over the underlay long before the link tells n1 of its crash."""
+    crash = {"kind": "crash", "nodes": ["n2"], "at": 100.0, "recover_after": 5.0}
+    loss = {"kind": "drop", "since": 99.0, "until": 150.0}
+    assert reaches_n2(subscribed(["n1"], links="reliable", faults=[crash, loss]))
+
+
+def test_who_leaves_while_it_looks_for_the_tree_leaves_the_plan_to_the_next_root() -> None:
+    data = subscribed(["n1", "n2"], tapestry={"leaves": {"n1": 9001.5}})
+    outcome = simulate(check(data))
+    assert outcome.quiescent and outcome.violations == []
+    planned = {name: [*agent.find(Delivery).planned] for name, agent in outcome.agents.items()}
+    assert planned == {"n1": [], "n2": [("n2", 0)], "n3": []}
+    assert outcome.agents["n1"].find(Rendezvous).looking == {}
+    assert outcome.agents["n2"].find(Delivery).delivered == {("n2", 0): [1]}
+
+
+def test_an_answer_that_is_older_than_the_move_says_nothing() -> None:
+    """What a root says of a subscription and that it has sent it on may come in any order."""
+    tapestry = Tapestry("1000", 4, [("2000", "n1"), ("3000", "n3")])
+    desk = Rendezvous(tapestry, Resources(1.0, 1.0), [Wish(0.0, "news", "2000", ("a",))])
+    node = Mock(spec=Node, id="n2", now=1.0)
+    me, first, second = tapestry.me(node), Contact("2000", "n1", 1), Contact("3000", "n3", 1)
+    desk.subscribe(node, 0)
+    desk.moved(node, "n1", Moved(me, 0, placing=2))
+    desk.acknowledged(node, "n1", Subscribed(first, me, 0, placing=1))
+    assert desk.waiting and not desk.rendezvous
+    desk.acknowledged(node, "n3", Subscribed(second, me, 0, placing=2))
+    assert not desk.waiting and desk.rendezvous == {0: second}
+    desk.moved(node, "n1", Moved(me, 0, placing=2))
+    assert not desk.waiting and desk.rendezvous == {0: second}
+
+
+def test_an_answer_of_a_root_that_is_gone_says_nothing() -> None:
+    """The news that it failed may overtake what it said."""
+    tapestry = Tapestry("1000", 4, [("2000", "n1")])
+    desk = Rendezvous(tapestry, Resources(1.0, 1.0), [Wish(0.0, "news", "2000", ("a",))])
+    node = Mock(spec=Node, id="n2", now=1.0)
+    desk.subscribe(node, 0)
+    tapestry.gone["n1"] = 1
+    for life, waits in ((1, True), (2, False)):
+        desk.acknowledged(node, "n1", Subscribed(Contact("2000", "n1", life), tapestry.me(node), 0, placing=1))
+        assert bool(desk.waiting) is waits
 
 
 # Refining (Algorithm 1)

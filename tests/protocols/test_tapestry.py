@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.dissemination.identifiers import DIGITS, distance, full_tables, in_digits, nearest, shared, slot_of
 from protocols.dissemination.tapestry import Tapestry
-from runtime.run import simulate
+from runtime.run import Outcome, simulate
 from runtime.scenario import check
+from tests.checking.planted import nothing
 from tests.checking.standing import stands
 
 # Identifiers
@@ -44,8 +48,24 @@ def test_routes_by_full_tables_end_at_the_nearest_node(base: int, seed: int, cou
         assert {end_of_route(mesh, own, key) for own in mesh} == {nearest(key, identifiers, base)}
 
 
-def end_of_route(mesh: dict[str, Tapestry], here: str, key: str) -> str:
-    hop, level = mesh[here].next_hop(key, 0)
+@settings(max_examples=200, deadline=None)
+@given(st.integers(2, 4), st.integers(0, 2**32), st.integers(2, 40))
+def test_who_has_left_sends_on_to_the_next_root(base: int, seed: int, count: int) -> None:
+    rng = random.Random(seed)
+    identifiers = [in_digits(number, base, 6) for number in rng.sample(range(base**6), count)]
+    tables = full_tables(identifiers, base)
+    mesh = {own: Tapestry(own, base, [(other, other) for other in tables[own].values()]) for own in identifiers}
+    key, leaver = "".join(rng.choice(DIGITS[:base]) for _ in range(6)), rng.choice(identifiers)
+    mesh[leaver].durable.left = True
+    hop, level = mesh[leaver].next_hop(key, 0)
+    assert hop is not None
+    rest = full_tables([own for own in identifiers if own != leaver], base)
+    mesh = {own: Tapestry(own, base, [(other, other) for other in rest[own].values()]) for own in rest}
+    assert end_of_route(mesh, hop.name, key, level) == nearest(key, rest, base)
+
+
+def end_of_route(mesh: dict[str, Tapestry], here: str, key: str, level: int = 0) -> str:
+    hop, level = mesh[here].next_hop(key, level)
     while hop is not None:
         here = hop.name
         hop, level = mesh[here].next_hop(key, level)
@@ -89,3 +109,53 @@ def test_tables_are_right_while_nodes_join_leave_crash_and_recover() -> None:
 
 def test_tables_are_right_when_a_channel_finds_the_failures() -> None:
     stands("dissemination", 40, ["drop", "crash", "death"])
+
+
+# What is lost with a life
+
+
+def at_rest(edges: list[list[str]], leaves: dict[str, float], faults: list[dict[str, Any]]) -> Outcome:
+    """Over links that lose everything for a while; the mesh itself talks over the underlay, which loses nothing."""
+    content = {
+        "cag": {"formats": {"a": 1.0}},
+        "tapestry": {"leaves": leaves},
+        "publications": [{"at": 0.0, "broker": "n1", "topic": "news", "format": "a"}],
+    }
+    data = {"protocol": "dissemination", "seed": 3, "links": "reliable", "dissemination": content, "faults": faults}
+    return simulate(check(data | {"network": {"edges": edges}}))
+
+
+CRASH = {"kind": "crash", "nodes": ["n2"], "at": 100.0, "recover_after": 5.0}
+
+
+def n1_leaves() -> Outcome:
+    """n2 is back in the mesh; n1 takes its leave, but over the link, which still leads to n2's last life."""
+    return at_rest([["n1", "n2"]], {"n1": 130.0}, [CRASH, {"kind": "drop", "since": 99.0, "until": 150.0}])
+
+
+def n3_dies() -> Outcome:
+    """Only n1 knows n3 by name and sees that it is dead; it says so to n2's last life."""
+    death = {"kind": "crash", "nodes": ["n3"], "at": 130.0}
+    loss = {"kind": "drop", "links": [["n1", "n2"]], "since": 99.0, "until": 1000.0}
+    return at_rest([["n1", "n2"], ["n1", "n3"]], {}, [CRASH, death, loss])
+
+
+@pytest.mark.parametrize("ends", [n1_leaves, n3_dies])
+def test_a_new_life_hears_who_is_gone_though_its_acquaintances_knew_nothing_of_it(ends: Callable[[], Outcome]) -> None:
+    outcome = ends()
+    assert outcome.quiescent and outcome.violations == []
+
+
+@pytest.mark.parametrize("ends", [n1_leaves, n3_dies])
+def test_the_property_catches_who_says_to_no_new_life_who_is_gone(
+    ends: Callable[[], Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted bug; by chance it takes tens of thousands of cases to see it."""
+    monkeypatch.setattr(Tapestry, "neighbour_up", nothing)
+    assert ends().violations[0].startswith("tables-are-full: n2 has ")
+
+
+def test_who_crashes_while_it_takes_its_leave_takes_it_again() -> None:
+    loss = {"kind": "drop", "until": 120.0}
+    outcome = at_rest([["n1", "n2"]], {"n2": 90.0}, [CRASH, loss])
+    assert outcome.quiescent and outcome.violations == []
