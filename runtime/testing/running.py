@@ -13,7 +13,7 @@ from runtime.errors import BrokerlabError, ScenarioError
 from runtime.faults import Edge, Strike
 from runtime.properties import Property
 from runtime.scenario import Scenario, check
-from runtime.schedule import Noting, steer
+from runtime.schedule import Called, Noting, steer
 from runtime.simulator import Simulator
 from runtime.system import World
 from runtime.testing.cases import Case
@@ -52,6 +52,8 @@ class Shown:
     fired: Counter[str] = field(default_factory=Counter)
     sometimes: set[str] = field(default_factory=set)
     deviations: dict[int, int] = field(default_factory=dict)
+    order: list[Called] = field(default_factory=list)
+    """What happened, one after the other, where it was chosen."""
 
     @property
     def nodes(self) -> int:
@@ -110,7 +112,7 @@ def _run(case: Case, sim: Simulator, judge: Judge) -> bool:
         limit, step_s = case.max_events, schedule.step_s
         return steer(sim, choose, schedule.fifo, limit, step_s, judge.after, schedule.own_clocks)
     finally:
-        judge.shown.deviations = choose.deviations
+        judge.shown.deviations, judge.shown.order = choose.deviations, choose.order
 
 
 def _by_time(sim: Simulator, judge: Judge, until: float, max_events: int) -> bool:
