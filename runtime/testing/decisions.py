@@ -13,7 +13,7 @@ import tomli_w
 from runtime.errors import ReplayError
 from runtime.rundir import version_of
 from runtime.testing.cases import Case, Schedule
-from runtime.testing.running import Shown, run_case
+from runtime.testing.running import Shown, noted, run_case
 
 FORMAT = 1
 WIDTH = 100
@@ -25,6 +25,7 @@ OPTIONAL = {"own_clocks"}
 
 def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
     """The decision file of a case, to be kept in the folder `place`."""
+    case = noted(case, shown)
     schedule = case.schedule
     assert shown.violation is not None
     content = {

@@ -1,4 +1,4 @@
-"""Effort: seconds that do not depend on the machine, nor on what else it does, so that the same effort gives the same."""
+"""Effort: seconds that do not depend on the machine, nor on what else it does, so that as much of it gives the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TRY_S = 0.01
 EVENT_S = 4e-5
 """What a run, and each of its events, takes on a machine that has nothing else to do."""
 
-TOO_SLOW = 5.0
+TOO_SLOW = 3.0
 """Whoever needs so many times as long by the processor's clock is stopped: handlers may take any time they like."""
 
 

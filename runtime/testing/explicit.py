@@ -45,9 +45,7 @@ def with_named_faults(case: Case) -> Case:
 def as_they_struck(case: Case) -> Case:
     """Without the named faults that strike nothing any more."""
     named = [fault for fault in with_named_faults(case).data["faults"] if "nth" in fault]
-    return replace(
-        case, data={**case.data, "faults": [*(f for f in case.data["faults"] if "nth" not in f), *named]}
-    )
+    return replace(case, data={**case.data, "faults": [*(f for f in case.data["faults"] if "nth" not in f), *named]})
 
 
 def _crashes(plan: FaultPlan) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -58,6 +58,14 @@ class Shown:
     @property
     def nodes(self) -> int:
         return len(self.scenario.network.neighbours)
+
+
+def noted(case: Case, shown: Shown) -> Case:
+    """The case with the choices that were made written down, so that it needs no dice to be had again."""
+    if case.schedule.way == "timed":
+        return case
+    schedule = replace(case.schedule, way="deviations", seed=0, deviations=shown.deviations, order=())
+    return replace(case, schedule=schedule)
 
 
 class Broken(Exception):

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import Literal
 
 from runtime.errors import BrokerlabError
 from runtime.scenario import check
@@ -21,7 +22,7 @@ from runtime.testing.cases import Case, Schedule, Way
 from runtime.testing.checking import Subject
 from runtime.testing.effort import Effort
 from runtime.testing.explicit import as_they_struck, with_named_faults, with_plain_network, with_tables_written_out
-from runtime.testing.running import QUIET, Shown, run_case
+from runtime.testing.running import QUIET, Shown, noted, run_case
 from runtime.testing.sizes import bulk, choices, size_of
 from runtime.testing.smaller import (
     Data,
@@ -70,6 +71,7 @@ NO_SCENARIO = (BrokerlabError, ValueError, ArithmeticError, LookupError)
 
 Tell = Callable[[Case, Shown, int], None]
 Smaller = Callable[[Case], Iterator[Case]]
+Wanted = Literal["any", "no larger", "smaller"]
 
 
 @dataclass
@@ -88,6 +90,7 @@ class Shrinker:
     def __post_init__(self) -> None:
         assert self.shown.violation is not None
         self.name = self.shown.violation.name
+        self.case = noted(self.case, self.shown)
         self.best = (self.case, self.shown)
 
     def shrink(self) -> None:
@@ -109,10 +112,10 @@ class Shrinker:
         """With ever more retries; what has become smaller is tried with few of them again."""
         level = 0
         while level < len(RETRIES) and not self.effort.spent:
-            before = self.case
+            before = self._extent()
             if level < len(RETRIES) - 1 or size_of(*self.best)[0] > READABLE:
                 self._leave_out(RETRIES[level])
-            level = level + 1 if before == self.case else 0
+            level = 0 if self._extent() < before else level + 1
 
     def _draw_anew(self) -> None:
         if self.what is None:
@@ -124,21 +127,19 @@ class Shrinker:
             hits += self._accept(case)
 
     def _settle_the_order(self) -> None:
-        """What the delays brought about, choices may bring about, too; what the dice chose is noted."""
+        """What the delays brought about, choices may bring about, too."""
         schedule = self.case.schedule
         if schedule.way == "timed":
             self._try_each(replace(self.case, schedule=other) for other in _orders(schedule, RETRIES[2]))
-        elif schedule.way != "deviations":
-            self._accept(replace(self.case, schedule=_noted(schedule, self.shown)))
 
     def _write_out(self, written_out: Callable[[Case], Case]) -> None:
         with suppress(*NO_SCENARIO):  # not every network can be written as a list of edges
-            self._accept(written_out(self.case), larger=True)
+            self._accept(written_out(self.case), "any")
 
     def _leave_out(self, retries: int) -> None:
         self._greedily(_of_data(without_faults), retries)
         self._greedily(_of_data(without_a_broker), retries)
-        self._greedily(_sooner, gainful=True)
+        self._greedily(_sooner, wanted="smaller")
         self._greedily(_of_data(with_less), retries // 3)
         self._greedily(_of_data(contracted), retries)
         self._greedily(_of_data(with_fewer_edges), retries)
@@ -172,7 +173,7 @@ class Shrinker:
 
     # One candidate after the other
 
-    def _greedily(self, smaller: Smaller, retries: int = 0, gainful: bool = False) -> None:
+    def _greedily(self, smaller: Smaller, retries: int = 0, wanted: Wanted = "no larger") -> None:
         """Take what still shows the violation, and go on from there, past what does not."""
         place = 0
         while not self.effort.spent:
@@ -180,27 +181,27 @@ class Shrinker:
             for case in islice(smaller(self.case), place, None):
                 if self.effort.spent_s >= until:
                     return
-                if self._accept_in_order(case, gainful) or (retries and self._try_each(_shuffled(case, retries))):
+                if self._accept_in_order(case, wanted) or (retries and self._try_each(_shuffled(case, retries))):
                     break
                 place += 1
             else:
                 return
 
-    def _accept_in_order(self, case: Case, gainful: bool) -> bool:
+    def _accept_in_order(self, case: Case, wanted: Wanted) -> bool:
         """In the order in which things happened; what is left out is simply not there."""
         if self.shown.deviations and case.schedule.way == "deviations":
             followed = replace(case, schedule=self._following(case.schedule))
-            if self._accept(followed, gainful):
+            if self._accept(followed, wanted):
                 return True
-        return self._accept(case, gainful)
+        return self._accept(case, wanted)
 
     def _following(self, schedule: Schedule, first: int = 0, last: int = 0) -> Schedule:
         """The order of the present case; but from the first to the last of these events as they come."""
         order = [(called, first if first <= rank < last else rank) for rank, called in enumerate(self.shown.order)]
         return replace(schedule, way="order", order=order, deviations={})
 
-    def _try_each(self, cases: Iterable[Case]) -> bool:
-        return any(not self.effort.spent and self._accept(case) for case in cases)
+    def _try_each(self, cases: Iterable[Case], wanted: Wanted = "no larger") -> bool:
+        return any(not self.effort.spent and self._accept(case, wanted) for case in cases)
 
     def _choose_less(self, retries: int) -> None:
         if choices(self.case, self.shown) > FEW_CHOICES:
@@ -209,11 +210,8 @@ class Shrinker:
         self._find_a_shorter_order(retries)
 
     def _find_a_shorter_order(self, retries: int) -> None:
-        few = choices(self.case, self.shown)
-        if few:
-            self._try_each(
-                case for case in _shuffled(self.case, 4 * retries) if choices(self.case, self.shown) == few
-            )
+        if choices(self.case, self.shown):
+            self._try_each(_shuffled(self.case, 4 * retries), "smaller")
 
     def _deviate_less(self, retries: int) -> None:
         """In few pieces first. One by one only if there is time for more than one try of anything."""
@@ -240,13 +238,11 @@ class Shrinker:
                 if self.effort.spent_s >= until:
                     return
                 first = max(0, last - size)
-                if any(first <= step < last for step in self._now()) and self._follow_less(first, last):
-                    until = self.effort.share(PATIENCE)
+                if any(first <= step < last for step in self._now()):
+                    schedule = self._following(self.case.schedule, first, last)
+                    if self._accept(replace(self.case, schedule=schedule), "smaller"):
+                        until = self.effort.share(PATIENCE)
             size //= 2
-
-    def _follow_less(self, first: int, last: int) -> bool:
-        few = choices(self.case, self.shown)
-        return self._accept(replace(self.case, schedule=self._following(self.case.schedule, first, last)), fewer=few)
 
     def _now(self) -> dict[int, int]:
         return dict(self.case.schedule.deviations)
@@ -256,22 +252,17 @@ class Shrinker:
             return False
         return self._accept(replace(self.case, schedule=replace(self.case.schedule, deviations=deviations)))
 
-    def _accept(self, case: Case, gainful: bool = False, larger: bool = False, fewer: int | None = None) -> bool:
-        """Is the same property violated in this case, which is no larger? Then it is the one to go on from."""
+    def _accept(self, case: Case, wanted: Wanted = "no larger") -> bool:
+        """Is the same property violated in this case, and is it as small as wanted? Then go on from it."""
         if case.data == self.case.data and case.schedule == self.case.schedule:
             return False
-        if (key := hash(repr((case.data, case.schedule)))) in self.failed:
+        if (key := hash(repr((case.data, case.schedule, wanted)))) in self.failed:
             return False
         shown = self._run(case)
-        if shown is None or not (larger or self._is_no_larger(case, shown)):
+        if shown is None or not self._is_wanted(wanted, case, shown):
             self.failed.add(key)
             return False
-        if gainful and bulk(case, shown) == bulk(self.case, self.shown):
-            return False
-        if fewer is not None and choices(case, shown) >= fewer:
-            return False
-        self.case, self.shown = case, shown
-        self._keep_to_what_was_done()
+        self.case, self.shown = noted(case, shown), shown
         if size_of(*self.best) > size_of(self.case, self.shown):
             self.best = (self.case, self.shown)
         return True
@@ -290,19 +281,13 @@ class Shrinker:
         self.effort.spend(shown.events)
         return shown if shown.violation is not None and shown.violation.name == self.name else None
 
-    def _is_no_larger(self, case: Case, shown: Shown) -> bool:
+    def _is_wanted(self, wanted: Wanted, case: Case, shown: Shown) -> bool:
         """Choices may become more where anything else becomes less: most of them will be left out."""
-        now, new = bulk(self.case, self.shown), bulk(case, shown)
-        return new < now or (new == now and choices(case, shown) <= choices(self.case, self.shown))
+        now, new = self._extent(), (bulk(case, shown), choices(case, shown))
+        return wanted == "any" or new < now or (wanted == "no larger" and new == now)
 
-    def _keep_to_what_was_done(self) -> None:
-        """Choices that came after the violation, or where there was no choice, say nothing."""
-        if self.case.schedule.way != "timed":
-            self.case = replace(self.case, schedule=_noted(self.case.schedule, self.shown))
-
-
-def _noted(schedule: Schedule, shown: Shown) -> Schedule:
-    return replace(schedule, way="deviations", seed=0, deviations=shown.deviations, order=())
+    def _extent(self) -> tuple[int, int]:
+        return bulk(self.case, self.shown), choices(self.case, self.shown)
 
 
 def _of_data(smaller: Callable[[Data], Iterator[Data]]) -> Smaller:
