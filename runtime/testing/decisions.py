@@ -53,16 +53,29 @@ def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
 
 
 def _flat(toml: str) -> str:
-    """Arrays that fit into a line stand in one."""
+    """Arrays that fit into a line stand in one; of the others, as many entries as fit stand in each line."""
     before = None
     while toml != before:
         before, toml = toml, ARRAY.sub(_in_a_line, toml)
-    return toml
+    return ARRAY.sub(_in_few_lines, toml)
 
 
 def _in_a_line(array: re.Match[str]) -> str:
-    text = "[" + ", ".join(line.strip().rstrip(",") for line in array[1].splitlines()) + "]"
+    text = "[" + ", ".join(_entries(array)) + "]"
     return text if len(text) <= WIDTH else array[0]
+
+
+def _in_few_lines(array: re.Match[str]) -> str:
+    lines = [""]
+    for entry in _entries(array):
+        if lines[-1] and len(lines[-1]) + len(entry) + len(", ,") > WIDTH:
+            lines.append("")
+        lines[-1] += f", {entry}" if lines[-1] else entry
+    return "[\n" + "".join(f"    {line},\n" for line in lines) + "]"
+
+
+def _entries(array: re.Match[str]) -> list[str]:
+    return [line.strip().rstrip(",") for line in array[1].splitlines()]
 
 
 def _about(case: Case) -> str:
