@@ -80,7 +80,9 @@ def _entries(array: re.Match[str]) -> list[str]:
 
 def _about(case: Case) -> str:
     lines = ["A case in which a property is violated. To see it again: brokerlab replay THIS-FILE"]
-    if case.schedule.way == "deviations":
+    if case.schedule.way == "deviations" and not case.schedule.deviations:
+        lines += ["Always the first in the row of pending events comes next."]
+    elif case.schedule.way == "deviations":
         lines += [
             "Always the first in the row of pending events comes next; at the steps in `deviations` another:",
             "[12, 3] is: in step 12, counted from 0, take the one at place 3.",

@@ -153,7 +153,6 @@ class Shrinker:
         self.effort.most_s = self.effort.spent_s + TIDY * self.effort.whole_s
         for tidier in (_sooner, _of_data(simplified), _of_data(with_small_seed), _of_data(renamed)):
             self._greedily(tidier)
-        self.case, self.shown = self.best
 
     def _name_the_faults(self) -> None:
         """The dice of faults become the messages that they struck, unless these are too many to be read."""
@@ -275,7 +274,7 @@ class Shrinker:
         most = self.restless_after if self.name == QUIET else self.shown.events * 3 // 2 + 500
         try:
             shown = run_case(replace(case, max_events=min(case.max_events, most)))
-        except NO_SCENARIO:
+        except Exception:  # no scenario any more, or nothing that a property can look at
             self.effort.spend(0)
             return None
         self.effort.spend(shown.events)

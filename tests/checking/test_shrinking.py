@@ -19,7 +19,7 @@ from runtime.testing.explicit import with_tables_written_out
 from runtime.testing.running import Shown, run_case
 from runtime.testing.shrinking import shrink
 from runtime.testing.sizes import bulk, size_of, weight
-from runtime.testing.smaller import sooner, without_a_broker, without_faults
+from runtime.testing.smaller import sooner, with_less, without_a_broker, without_faults
 from tests.checking.planted import Planted, hunt
 from tests.checking.test_checking import COUNTING, buggy
 from tests.checking.test_planted import PLANTED
@@ -93,6 +93,12 @@ def test_what_was_left_out_until_it_was_interrupted_is_kept(tmp_path: Path, monk
     assert len(from_text((tmp_path / "decisions.toml").read_text(), tmp_path)[0].data["network"]["edges"]) == 1
 
 
+def test_brokers_that_are_left_are_counted_from_one() -> None:
+    case, shown = flooded().violated or pytest.fail("not found")
+    small, seen, _ = shrink(case, shown, 5)
+    assert list(seen.scenario.network.brokers) == ["n1", "n2"] and small.data["seed"] == 0
+
+
 def test_many_choices_do_not_take_many_lines() -> None:
     case, shown = found()
     shown.deviations = {2 * step: 1 for step in range(200)}
@@ -153,6 +159,14 @@ def test_without_a_broker_nothing_names_it() -> None:
     assert "n3" not in repr(first)
     assert first["network"] == {"edges": [["n1", "n2"]]}
     assert first["storage"] == {"stores": {"s2": {"broker": "n1"}}, "rates": {"n2": {}}}
+
+
+def test_a_crash_does_not_become_a_death() -> None:
+    crash = {"kind": "crash", "nodes": ["n1"], "at": 1.0, "recover_after": 2.0}
+    steps = list(with_less({"network": {}, "faults": [crash], "settings": {"source": "n1"}}))
+    assert [] in [step["faults"] for step in steps]
+    assert all("recover_after" in fault for step in steps for fault in step["faults"])
+    assert {} in [step["settings"] for step in steps]
 
 
 def test_links_that_lose_messages_stay_repaired() -> None:
