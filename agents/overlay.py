@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from agents.cases.overlay import overlay_case
 from agents.linked import is_complete, over_links
 from agents.overlay_cast import overlay_broker, overlay_user
-from agents.overlay_settings import OverlaySettings, assign, draw
+from agents.overlay_settings import OverlaySettings, assign, draw, planned_events
 from agents.reports.overlay import overlay_report
 from protocols.overlay.content import Instance, Places
 from protocols.overlay.cost import Aggregates, SpanningTrees, access_cost, core_cost, loads
@@ -96,6 +96,13 @@ class OverlaySystem(System):
     @classmethod
     def case(cls, draw: Draw) -> Case:
         return overlay_case(draw)
+
+    def written_out(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Who joins, leaves and changes its mind when."""
+        table = {key: value for key, value in data["overlay"].items() if key != "churn"}
+        names = list(self.drawn.names[: self.drawn.at_first])
+        events = [event.model_dump() for event in planned_events(self.settings, names, self.seed)]
+        return {"overlay": table | ({"events": events} if events else {})}
 
     # What is to be seen
 

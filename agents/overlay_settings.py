@@ -131,7 +131,7 @@ def draw(settings: OverlaySettings, network: Network, seed: int) -> Drawn:
     space = ContentSpace(settings.intervals, settings.dimensions)
     users = settings.users or len(network.brokers) * (settings.users_per_broker or 0)
     names = [f"u{number}" for number in range(1, users + 1)]
-    events = [*settings.events, *_churn(settings, names, stream(seed, "overlay", "churn"))]
+    events = planned_events(settings, names, seed)
     joining = [event.user for event in events if event.do == "join"]
     everybody = (*names, *joining)
     _check(settings, set(names), network)
@@ -189,6 +189,11 @@ def _plans(
         profile = Profile(wants.box, wants.interests, publishes.rates)
         plans.append(Planned(event.at, "change", profile))
     return tuple(plans)
+
+
+def planned_events(settings: OverlaySettings, names: list[str], seed: int) -> list[Event]:
+    """What users do, as the scenario says and as the seed draws it."""
+    return [*settings.events, *_churn(settings, names, stream(seed, "overlay", "churn"))]
 
 
 def _churn(settings: OverlaySettings, names: list[str], rng: random.Random) -> list[Event]:

@@ -275,6 +275,33 @@ class PlanningSystem(System):
     def case(cls, draw: Draw) -> Case:
         return planning_case(draw)
 
+    def written_out(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Who asks for what how often, which stores fail, and where the manager is."""
+        drawn = {period.name: self._rates(period) for period in self.periods}
+        table = {key: value for key, value in data["planning"].items() if key not in ("rate", "popularity", "locality")}
+        table |= {"rates": drawn["planned"]}
+        table |= {} if self.manager_home is None else {"manager": self.manager_home}
+        if changes := self.settings.changes:
+            table["changes"] = {name: {"at": change.at, "rates": drawn[name]} for name, change in changes.items()}
+        if failures := table.get("failures", {}):
+            table["failures"] = {name: self._failed(name, failure) for name, failure in failures.items()}
+        return {"planning": table}
+
+    def _rates(self, period: Period) -> dict[str, dict[str, float]]:
+        rates = {
+            broker: {
+                topic: float(rate)
+                for topic, rate in zip(self.names.topics, period.demand[:, place], strict=True)
+                if rate > 0
+            }
+            for broker, place in self.places.items()
+        }
+        return {broker: wanted for broker, wanted in rates.items() if wanted}
+
+    def _failed(self, name: str, failure: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in failure.items() if key not in ("count", "brokers")}
+        return kept | {"brokers": [self.names.brokers[place] for place in self.failing[name]]}
+
     @eventually
     def tables_are_right(self, world: World) -> Iterable[str]:
         """Every broker's routes are those that breadth-first search over the living gives."""

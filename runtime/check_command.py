@@ -50,7 +50,7 @@ class Names(click.ParamType[tuple[str, ...]]):
 @click.option("--size", type=click.IntRange(1), metavar="N", help="At most so many brokers.")
 @click.option("--seed", type=click.IntRange(0), help="Of an earlier check, to have its cases again; else fresh.")
 @click.option("--shrink", "seconds", type=click.FloatRange(0), default=60, show_default=True, metavar="S",
-              help="Seconds to spend on making a violation smaller.")  # fmt: skip
+              help="Effort to make a violation smaller, in seconds of a usual machine; 0 leaves it.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Of a violation; else runs/check-PROTOCOL.")
 @click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
 def check_protocol(protocol: str, seconds: float, out: Path | None, json: bool, seed: int | None, **how: Any) -> int:
@@ -101,14 +101,17 @@ def _check(
             return report, None
         case, shown = report.violated
 
-        def after_try(smaller: Case, seen: Shown, tries: int) -> None:
+        small, seen, tries = case, shown, 0
+
+        def before_try(best: Case, shows: Shown, number: int) -> None:
+            nonlocal small, seen, tries
+            small, seen, tries = best, shows, number
             progress.tell(f"shrinking: {seen.nodes} nodes, {seen.messages:,} messages after {tries:,} tries")
             stop_if_asked()
 
-        small, seen, tries = case, shown, 0
         try:
             if seconds:
-                small, seen, tries = shrink(case, shown, seconds, after_try)
+                small, seen, tries = shrink(case, shown, seconds, before_try, what)
         except KeyboardInterrupt:
             report.interrupted = True
     folder = out or Path("runs") / f"check-{Path(what.name.partition(':')[0]).stem}"

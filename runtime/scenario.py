@@ -6,6 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -132,14 +133,20 @@ def _check(data: dict[str, Any], folder: Path, file: str) -> Scenario:
     members = kind.members(data)
     for member in members:
         data = _with_files(data, member, folder)
-    tables: dict[str, Any] = dict.fromkeys(kind.unread, (Any, None))
-    tables |= {member.section: _table_of(member) for member in members}
-    frame = parse(create_model("Scenario", __base__=Frame, **tables), data)
+    frame = parse(_frame_of(tuple(kind.unread), members), data)
     bare = build(frame.network, frame.seed, folder)
     layer = _layer(frame, bare)
     system = kind.of({member.section: getattr(frame, member.section) for member in members}, bare, frame.seed, layer)
     plan = plan_faults(frame.faults, system.network, frame.seed)
     return Scenario(file, data, frame.protocol, frame.seed, frame.links, frame.limits, system, plan, folder)
+
+
+@lru_cache(maxsize=64)
+def _frame_of(unread: tuple[str, ...], members: tuple[type[System], ...]) -> type[Frame]:
+    """The frame with the tables of these systems. To make one takes longer than a small run."""
+    tables: dict[str, Any] = dict.fromkeys(unread, (Any, None))
+    tables |= {member.section: _table_of(member) for member in members}
+    return create_model("Scenario", __base__=Frame, **tables)
 
 
 def _table_of(kind: type[System]) -> tuple[Any, Any]:

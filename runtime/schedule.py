@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 
@@ -98,6 +99,34 @@ def by_deviations(deviations: Deviations) -> Choose:
     return choose
 
 
+Called = tuple[str, str, str]
+"""What an event is called in any run: whose it is, to whom it goes, and which kind of message it is."""
+
+Order = Sequence[tuple[Called, int]]
+"""Events with their ranks: the lower comes first. The second one that is called so, is the second to happen."""
+
+
+def by_order(order: Order) -> Choose:
+    """As in another run, as far as the same events are there; what is not in the order comes last, as in the row."""
+    ranks: dict[Called, deque[int]] = {}
+    for called, rank in order:
+        ranks.setdefault(called, deque()).append(rank)
+    none = deque([len(order)])
+
+    def choose(pending: Sequence[Entry]) -> int:
+        entries = list(pending)
+        choice = min(range(len(entries)), key=lambda place: (ranks.get(_called(entries[place])) or none)[0])
+        if found := ranks.get(_called(entries[choice])):
+            found.popleft()
+        return choice
+
+    return choose
+
+
+def _called(entry: Entry) -> Called:
+    return entry[2].source, entry[2].peer, type(entry[3]).__name__
+
+
 class Noting:
     """A way to choose that remembers what it chose, so that the run can be had again."""
 
@@ -105,12 +134,14 @@ class Noting:
         self._choose = choose
         self._step = -1
         self.deviations: dict[int, int] = {}
+        self.order: list[Called] = []
 
     def __call__(self, pending: Sequence[Entry]) -> int:
         self._step += 1
         choice = self._choose(pending)
         if choice:
             self.deviations[self._step] = choice
+        self.order.append(_called(pending[choice]))
         return choice
 
 

@@ -130,6 +130,13 @@ class System:
         """A small scenario to check the protocol with, drawn with these dice."""
         raise ScenarioError("protocol", f"{cls.__name__} draws no cases; check one of its scenarios: a .toml file")
 
+    def written_out(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The scenario's tables in which the seed has decided something, with that in its place.
+
+        So whoever makes a case smaller can leave out each part of it on its own.
+        """
+        return {}
+
     @classmethod
     def properties(cls) -> tuple[Property, ...]:
         """What is to hold: the methods marked with `always`, `eventually` and `sometimes`."""

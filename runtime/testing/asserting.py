@@ -30,7 +30,7 @@ def assert_holds(
     report = check(subject(protocol), examples, chosen, faults, schedules, size)
     if report.violated is not None:
         case, shown = report.violated
-        small, seen, tries = shrink(case, shown, shrink_s)
+        small, seen, tries = shrink(case, shown, shrink_s, what=report.subject)
         folder = out or Path("runs") / f"check-{Path(report.subject.name.partition(':')[0]).stem}"
         raise AssertionError(f"seed {chosen}\n{keep(folder, small, seen, shown, tries).told()}")
     if doubts := report.doubts():

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from runtime.errors import ScenarioError
-from runtime.schedule import STEP, Choose, Deviations, at_random, by_deviations, by_priority, delay_bounded
+from runtime.schedule import (
+    STEP,
+    Choose,
+    Deviations,
+    Order,
+    at_random,
+    by_deviations,
+    by_order,
+    by_priority,
+    delay_bounded,
+)
 
 FAULTS = ("drop", "duplicate", "reorder", "delay", "partition", "crash", "death")
 """A crashed node comes back; after a death it does not."""
@@ -36,11 +46,12 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Schedule:
-    """In which order things happen: as the delays have it, by dice, or by explicit deviations."""
+    """In which order things happen: as the delays have it, by dice, by explicit deviations, or as in another run."""
 
-    way: Way | Literal["deviations"] = "timed"
+    way: Way | Literal["deviations", "order"] = "timed"
     seed: int = 0
     deviations: Deviations = field(default_factory=dict)
+    order: Order = ()
     since_s: float = 0.0
     """Until then the network's own delays decide, so that a case can settle before anything is mixed up."""
 
@@ -52,6 +63,8 @@ class Schedule:
     def choose(self) -> Choose:
         if self.way == "deviations":
             return by_deviations(self.deviations)
+        if self.way == "order":
+            return by_order(self.order)
         return WAYS[self.way](random.Random(self.seed))
 
 
@@ -78,13 +91,16 @@ class Draw:
     size: int = 8
     faults: frozenset[str] = frozenset()
     way: Way = "timed"
+    frugal: bool = False
+    """Rather few of everything."""
 
     @property
     def seed(self) -> int:
         return self.rng.randrange(1 << 32)
 
     def count(self, most: int, least: int = 0) -> int:
-        return self.rng.randint(least, most)
+        few = self.rng.randint(least, most)
+        return self.rng.randint(least, few) if self.frugal else few
 
     @property
     def lossy(self) -> bool:

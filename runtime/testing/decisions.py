@@ -13,7 +13,7 @@ import tomli_w
 from runtime.errors import ReplayError
 from runtime.rundir import version_of
 from runtime.testing.cases import Case, Schedule
-from runtime.testing.running import Shown, run_case
+from runtime.testing.running import Shown, noted, run_case
 
 FORMAT = 1
 WIDTH = 100
@@ -25,6 +25,7 @@ OPTIONAL = {"own_clocks"}
 
 def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
     """The decision file of a case, to be kept in the folder `place`."""
+    case = noted(case, shown)
     schedule = case.schedule
     assert shown.violation is not None
     content = {
@@ -52,21 +53,36 @@ def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
 
 
 def _flat(toml: str) -> str:
-    """Arrays that fit into a line stand in one."""
+    """Arrays that fit into a line stand in one; of the others, as many entries as fit stand in each line."""
     before = None
     while toml != before:
         before, toml = toml, ARRAY.sub(_in_a_line, toml)
-    return toml
+    return ARRAY.sub(_in_few_lines, toml)
 
 
 def _in_a_line(array: re.Match[str]) -> str:
-    text = "[" + ", ".join(line.strip().rstrip(",") for line in array[1].splitlines()) + "]"
+    text = "[" + ", ".join(_entries(array)) + "]"
     return text if len(text) <= WIDTH else array[0]
+
+
+def _in_few_lines(array: re.Match[str]) -> str:
+    lines = [""]
+    for entry in _entries(array):
+        if lines[-1] and len(lines[-1]) + len(entry) + len(", ,") > WIDTH:
+            lines.append("")
+        lines[-1] += f", {entry}" if lines[-1] else entry
+    return "[\n" + "".join(f"    {line},\n" for line in lines) + "]"
+
+
+def _entries(array: re.Match[str]) -> list[str]:
+    return [line.strip().rstrip(",") for line in array[1].splitlines()]
 
 
 def _about(case: Case) -> str:
     lines = ["A case in which a property is violated. To see it again: brokerlab replay THIS-FILE"]
-    if case.schedule.way == "deviations":
+    if case.schedule.way == "deviations" and not case.schedule.deviations:
+        lines += ["Always the first in the row of pending events comes next."]
+    elif case.schedule.way == "deviations":
         lines += [
             "Always the first in the row of pending events comes next; at the steps in `deviations` another:",
             "[12, 3] is: in step 12, counted from 0, take the one at place 3.",

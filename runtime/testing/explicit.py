@@ -28,12 +28,24 @@ def edges_of(network: Network, drawn: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "edges": edges} if edges else {**kept, "kind": "random-tree", "nodes": 1}
 
 
+def with_tables_written_out(case: Case) -> Case:
+    """What the seed has decided stands in the scenario, as far as its system can write it there."""
+    system = check(case.data, case.folder).system
+    return replace(case, data={**case.data, **system.written_out(case.data)})
+
+
 def with_named_faults(case: Case) -> Case:
     """The faults as they struck: which node when, which message of which link."""
     strikes: list[Strike] = []
     plan = run_case(case, strikes=strikes).scenario.plan
     kept = [fault for fault in case.data.get("faults", ()) if fault["kind"] == "partition"]
     return replace(case, data={**case.data, "faults": [*kept, *_crashes(plan), *_struck(strikes)]})
+
+
+def as_they_struck(case: Case) -> Case:
+    """Without the named faults that strike nothing any more."""
+    named = [fault for fault in with_named_faults(case).data["faults"] if "nth" in fault]
+    return replace(case, data={**case.data, "faults": [*(f for f in case.data["faults"] if "nth" not in f), *named]})
 
 
 def _crashes(plan: FaultPlan) -> Iterator[dict[str, Any]]:

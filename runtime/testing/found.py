@@ -14,7 +14,7 @@ from runtime.spacetime.page import page
 from runtime.spacetime.svg import svg_of
 from runtime.testing.cases import Case
 from runtime.testing.decisions import as_test, as_text
-from runtime.testing.running import Shown, Violation, run_case
+from runtime.testing.running import Shown, Violation, noted, run_case
 
 MOST_DRAWN = 200
 """Events in a picture that is read at a glance; larger ones are for the page."""
@@ -67,6 +67,7 @@ class Found:
 def keep(folder: Path, case: Case, small: Shown, large: Shown, tries: int) -> Found:
     """Write the decision file, a test and the diagrams of a violation into this folder."""
     assert small.violation is not None
+    case = noted(case, small)
     folder.mkdir(parents=True, exist_ok=True)
     decisions = folder / "decisions.toml"
     decisions.write_text(as_text(case, small, folder), "utf-8")

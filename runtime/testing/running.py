@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -13,7 +13,7 @@ from runtime.errors import BrokerlabError, ScenarioError
 from runtime.faults import Edge, Strike
 from runtime.properties import Property
 from runtime.scenario import Scenario, check
-from runtime.schedule import Noting, steer
+from runtime.schedule import Called, Noting, steer
 from runtime.simulator import Simulator
 from runtime.system import World
 from runtime.testing.cases import Case
@@ -52,10 +52,20 @@ class Shown:
     fired: Counter[str] = field(default_factory=Counter)
     sometimes: set[str] = field(default_factory=set)
     deviations: dict[int, int] = field(default_factory=dict)
+    order: list[Called] = field(default_factory=list)
+    """What happened, one after the other, where it was chosen."""
 
     @property
     def nodes(self) -> int:
         return len(self.scenario.network.neighbours)
+
+
+def noted(case: Case, shown: Shown) -> Case:
+    """The case with the choices that were made written down, so that it needs no dice to be had again."""
+    if case.schedule.way == "timed":
+        return case
+    schedule = replace(case.schedule, way="deviations", seed=0, deviations=shown.deviations, order=())
+    return replace(case, schedule=schedule)
 
 
 class Broken(Exception):
@@ -110,7 +120,7 @@ def _run(case: Case, sim: Simulator, judge: Judge) -> bool:
         limit, step_s = case.max_events, schedule.step_s
         return steer(sim, choose, schedule.fifo, limit, step_s, judge.after, schedule.own_clocks)
     finally:
-        judge.shown.deviations = choose.deviations
+        judge.shown.deviations, judge.shown.order = choose.deviations, choose.order
 
 
 def _by_time(sim: Simulator, judge: Judge, until: float, max_events: int) -> bool:

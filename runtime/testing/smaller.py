@@ -5,13 +5,18 @@ Most of what is yielded is no scenario any more, or shows nothing: whoever asks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from math import ceil, isfinite
 from typing import Any
 
 Data = dict[str, Any]
 Place = tuple[Any, ...]
-UNTOUCHED = {"protocol", "links", "limits", "edges", "kind"}
+UNTOUCHED = {"protocol", "links", "limits", "edges", "kind", "seed"}
 """Keys whose values stay, or are made smaller in a way of their own."""
+
+SEEDS = range(10)
+WORTHWHILE_S = 0.05
 
 
 def contracted(data: Data) -> Iterator[Data]:
@@ -26,6 +31,36 @@ def contracted(data: Data) -> Iterator[Data]:
                 yield {**rest, "network": {**network, "edges": [list(edge) for edge in left]}}
             else:
                 yield {**_renamed(rest, stays, "n1"), "network": {**network, "kind": "random-tree", "nodes": 1}}
+
+
+def without_a_broker(data: Data) -> Iterator[Data]:
+    """A broker is not there, nor anything that names it."""
+    edges = data["network"].get("edges", ())
+    names = dict.fromkeys(name for edge in edges for name in edge[:2])
+    for gone in reversed(names):
+        left = [edge for edge in edges if gone not in edge]
+        if left:
+            rest = {key: _without(value, gone) for key, value in data.items() if key != "network"}
+            yield {**rest, "network": {**data["network"], "edges": left}}
+
+
+def _without(value: Any, name: str) -> Any:
+    """Entries that are called so, or in which it stands, are left out; but a table in a table stays."""
+    if isinstance(value, dict):
+        return {key: _without(below, name) for key, below in value.items() if key != name and not _is(below, name)}
+    if isinstance(value, list | tuple):
+        return [_without(below, name) for below in value if not _is(below, name) and not _names(below, name)]
+    return value
+
+
+def _is(value: Any, name: str) -> bool:
+    """Is it the name, or a table that is about what has it?"""
+    return bool(value == name) or (isinstance(value, dict) and name in value.values())
+
+
+def _names(value: Any, name: str) -> bool:
+    """Does the name stand anywhere in a list of lists?"""
+    return isinstance(value, list | tuple) and any(below == name or _names(below, name) for below in value)
 
 
 def _renamed(value: Any, old: str, new: str) -> Any:
@@ -62,15 +97,65 @@ def with_less(data: Data) -> Iterator[Data]:
                 for first in range(0, len(value), size):
                     yield _with(data, place, value[:first] + value[first + size :])
                 size //= 2
-        elif place:
+        elif place and place[0] != "faults":  # a fault that lacks something is another fault: one that never ends
             for key in value:
                 yield _with(data, place, {other: below for other, below in value.items() if other != key})
 
 
+def without_faults(data: Data) -> Iterator[Data]:
+    """Links that lose nothing need no repair."""
+    if data.get("faults"):
+        yield {**data, "faults": [], "links": "raw"}
+        yield {**data, "faults": []}
+    elif data.get("links") == "reliable":
+        yield {**data, "links": "raw"}
+
+
+def with_fewer(data: Data) -> Iterator[Data]:
+    """Whole numbers, which mostly say how many there are, become smaller."""
+    for place, value in _leaves(data):
+        if isinstance(value, int) and not isinstance(value, bool):
+            for simple in _simpler(value):
+                yield _with(data, place, simple)
+
+
+def sooner(data: Data, more: Iterable[float] = ()) -> Iterator[tuple[Data, Callable[[float], float]]]:
+    """Whatever happens late happens earlier, and what comes after it as well; with how far each time moves.
+
+    Which numbers are times, nobody says: all that have a decimal point move, if they are as late. `more` are times
+    that are not in the data.
+    """
+    leaves = [(place, value) for place, value in _leaves(data) if isinstance(value, float) and place[0] != "network"]
+    times = sorted({value for _, value in leaves} | {time for time in more if time})
+    for before, time in pairwise([0.0, *times]):
+        for earlier in (before, before + 1.0, round((before + time) / 2, 1)):
+            if before <= earlier <= time - WORTHWHILE_S:
+                yield _moved(data, leaves, time, time - earlier)
+
+
+def _moved(
+    data: Data, leaves: list[tuple[Place, float]], since: float, by: float
+) -> tuple[Data, Callable[[float], float]]:
+    def moved(time: float) -> float:
+        return round(time - by, 6) if time >= since else time
+
+    for place, value in leaves:
+        if value >= since:
+            data = _with(data, place, moved(value))
+    return data, moved
+
+
+def with_small_seed(data: Data) -> Iterator[Data]:
+    for seed in SEEDS:
+        if seed < data.get("seed", 0):
+            yield {**data, "seed": seed}
+
+
 def simplified(data: Data) -> Iterator[Data]:
     """Numbers come nearer to 0 and have fewer digits, what varies becomes constant, what is on goes off."""
-    if data.get("links") == "reliable" and not data.get("faults"):
-        yield {**data, "links": "raw"}
+    for key, nothing in (("faults", []), ("links", "raw")):
+        if data.get(key) == nothing:
+            yield {other: value for other, value in data.items() if other != key}
     for place, value in _leaves(data):
         for simple in _simpler(value):
             yield _with(data, place, simple)
@@ -82,8 +167,8 @@ def _simpler(value: Any) -> Iterator[Any]:
             yield False
     elif isinstance(value, int):
         yield from dict.fromkeys(low for low in (0, 1, 2, value // 2, value - 1) if abs(low) < abs(value))
-    elif isinstance(value, float):
-        for simple in (0.0, 1.0, float(round(value)), round(value, 1)):
+    elif isinstance(value, float) and isfinite(value):
+        for simple in (0.0, 1.0, float(round(value)), float(ceil(value)), round(value, 1), round(value, 2)):
             if _digits(simple) < _digits(value) or (_digits(simple) == _digits(value) and abs(simple) < abs(value)):
                 yield simple
     elif isinstance(value, str) and "(" in value:

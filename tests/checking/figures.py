@@ -14,7 +14,7 @@ from runtime.testing.shrinking import shrink
 from tests.checking.planted import Planted, hunt
 from tests.checking.test_planted import PLANTED
 
-SHRINK_S = 20.0
+SHRINK_S = 30.0
 HEAD = "| protocol | planted bug | caught by | case | nodes | messages | faults | choices | found, s | shrunk, s |"
 
 
@@ -26,7 +26,7 @@ def row(planted: Planted) -> str:
     case, large = report.violated
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planted.target, planted.attribute, planted.bug)
-        small, seen, _ = shrink(case, large, SHRINK_S)
+        small, seen, _ = shrink(case, large, SHRINK_S, what=report.subject)
     faults = [len(one.data.get("faults", ())) for one in (case, small)]
     cells = [
         planted.protocol,
