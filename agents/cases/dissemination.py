@@ -37,14 +37,14 @@ def dissemination_case(draw: Draw) -> Case:
         ),
     }
     case = draw.case(data, since_s=rng.choice([0.0, PUBLISHING]))
-    back = [fault["at"] + fault["recover_after"] for fault in data["faults"] if "recover_after" in fault]
-    if back and rng.random() < 0.3:
-        # Who is just back knows others before all of them know of its new life.
-        dissemination["tapestry"]["leaves"][rng.choice(names[1:])] = rng.choice(back) + rng.uniform(0, 30)
     if rng.random() < 0.5:
         formats = [*dissemination["cag"]["formats"]]
         late = _publication(draw, names, formats, PUBLISHING + busy_s + AFTERWARDS_S, busy_s)
         dissemination["publications"].append(late)
+    back = [fault["at"] + fault["recover_after"] for fault in data["faults"] if "recover_after" in fault]
+    if back and rng.random() < 0.3:
+        # Who is just back knows others before all of them know of its new life.
+        dissemination["tapestry"]["leaves"][rng.choice(names[1:])] = rng.choice(back) + rng.uniform(0, 30)
     return case
 
 
