@@ -21,6 +21,8 @@ ARRAY = re.compile(r"\[\n((?:\s*(?:[^\n\[\]{}]+|\[[^\n]*\]),\n)+)\s*\]")
 KEYS = {"brokerlab", "violated", "schedule", "scenario"}
 SCHEDULE = {"way", "deviations", "since_s", "fifo", "step_s", "max_events", "restless"}
 OPTIONAL = {"own_clocks"}
+FIRST = {"protocol": -4, "seed": -3, "links": -2, "network": -1}
+LAST = {"limits": 1, "faults": 2}
 
 
 def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
@@ -91,8 +93,8 @@ def _about(case: Case) -> str:
 
 
 def _seen_from(place: Path, case: Case) -> dict[str, Any]:
-    """A protocol of one's own is named as it is found from the file's folder."""
-    data = dict(case.data)
+    """What everything else is about comes first. A protocol of one's own is named as it is found from there."""
+    data = {key: case.data[key] for key in sorted(case.data, key=lambda key: (FIRST | LAST).get(key, 0))}
     file, colon, name = str(data["protocol"]).rpartition(":")
     if colon:
         data["protocol"] = f"{os.path.relpath(case.folder / file, place)}:{name}"

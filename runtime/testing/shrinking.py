@@ -59,8 +59,10 @@ DRAWN_ANEW = 0.2
 
 ENOUGH_ANEW = 8
 
-RESTLESS_EVENTS = 5_000
-"""What has not come to rest by then is taken for restless, while it is made smaller; the result is run in full."""
+RESTLESS_EVENTS = 2_000
+"""What has not come to rest by then is taken for restless, while it is made smaller; the result is run for longer."""
+
+RESTLESS_AT_LAST = 20_000
 
 FEW_CHOICES = 5
 COARSE = 16
@@ -353,9 +355,10 @@ def shrink(
     """
     shrinker = Shrinker(case, shown, Effort((1 - TIDY) * seconds), tell, what)
     shrinker.shrink()
-    small = replace(shrinker.case, max_events=case.max_events)
+    most = min(case.max_events, RESTLESS_AT_LAST) if shrinker.name == QUIET else case.max_events
+    small = replace(shrinker.case, max_events=most)
     if (seen := run_case(small)).violation is not None and seen.violation.name == shrinker.name:
         return small, seen, shrinker.tries
-    slower = Shrinker(case, shown, Effort((1 - TIDY) * seconds), tell, what, case.max_events, shrinker.tries)
+    slower = Shrinker(case, shown, Effort((1 - TIDY) * seconds), tell, what, most, shrinker.tries)
     slower.shrink()
     return slower.case, slower.shown, slower.tries
