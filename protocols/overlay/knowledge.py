@@ -8,7 +8,7 @@ import numpy as np
 
 from protocols.overlay.content import Floats
 from protocols.overlay.cost import Aggregates, SpanningTrees, core_cost, spanning_tree
-from protocols.overlay.messages import Deliver, Forward, Register, Registered, Summarize
+from protocols.overlay.messages import Deliver, Forward, Register, Registered, Replicate, Summarize
 from protocols.overlay.moves import Candidate, View
 
 
@@ -46,6 +46,16 @@ class Resident:
 
 
 @dataclass
+class Asked:
+    """To take over a user, by a broker that knows more than this one, which sees no room yet."""
+
+    home: str
+    wish: Replicate
+    updates: list[Register] = field(default_factory=list)
+    """What has been heard of the user since."""
+
+
+@dataclass
 class Departed:
     """A stay that is over; publications that were routed before everybody knew may still arrive for it."""
 
@@ -80,6 +90,7 @@ class State:
     routed: dict[int, int] = field(default_factory=dict)
     arrived: dict[int, int] = field(default_factory=dict)
     residents: dict[str, Resident] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
     departed: dict[str, dict[int, Departed]] = field(default_factory=dict)
     core_paid: float = 0.0
     redirect_paid: float = 0.0
@@ -110,6 +121,10 @@ class Knowledge:
         found = [known[b].version if b in known else 0 for b in range(self.brokers)]
         found[self.me] = self.state.version
         return tuple(found)
+
+    def as_much_as(self, versions: tuple[int, ...]) -> bool:
+        """Is all known here that whoever knows these versions knows?"""
+        return all(mine >= told for mine, told in zip(self.versions(), versions, strict=True))
 
     # The own users
 

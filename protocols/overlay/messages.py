@@ -69,11 +69,15 @@ class Decline:
 
 @message(tag="overlay.Replicate")
 class Replicate:
-    """To the foreign broker: take over this user. `stay` counts the brokers that the user has been with."""
+    """To the foreign broker: take over this user. `stay` counts the brokers that the user has been with.
+
+    With the versions of all summaries that the home broker knows: by these it thinks that there is room.
+    """
 
     user: str
     stay: int
     register: Register
+    versions: tuple[int, ...]
 
 
 @message(tag="overlay.Replicated")

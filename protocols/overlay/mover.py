@@ -99,7 +99,7 @@ class Moving(Protocol):
         elif self.movers == "many":
             if plan.considered != self.serving.knows.versions():
                 self.try_later(node)
-        elif plan.turn is not None and self.knows_enough(plan.turn) and not self.may_rest(plan.turn):
+        elif plan.turn is not None and self.can_decide(plan.turn) and not self.may_rest(plan.turn):
             self.try_later(node)
 
     def connected(self, node: Node) -> None:
@@ -113,11 +113,11 @@ class Moving(Protocol):
         """All brokers know all about the users here."""
         return not self.serving.durable.missing and not self.serving.durable.changed
 
-    def knows_enough(self, turn: Turn) -> bool:
-        return all(mine >= told for mine, told in zip(self.serving.knows.versions(), turn.versions, strict=True))
+    def can_decide(self, turn: Turn) -> bool:
+        return self.serving.knows.as_much_as(turn.versions) and not self.awaits_somebody()
 
     def awaits_somebody(self) -> bool:
-        """Is a user on its way here? Whether it should go on to somewhere else cannot be told before."""
+        """Is a user on its way here? Until it is connected, nobody can ask it to go on to somewhere else."""
         return not all(resident.connected for resident in self.serving.durable.residents.values())
 
     @on(Try)
@@ -126,7 +126,7 @@ class Moving(Protocol):
         plan.awaited = False
         if plan.moving is not None or not self.settled():
             return  # `news` will come
-        if self.movers == "one" and (plan.turn is None or not self.knows_enough(plan.turn) or self.awaits_somebody()):
+        if self.movers == "one" and (plan.turn is None or not self.can_decide(plan.turn)):
             return
         plan.considered = self.serving.knows.versions()
         chosen = self.choose()

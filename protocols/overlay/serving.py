@@ -11,7 +11,7 @@ connects only then. What still comes to the home broker afterwards is redirected
 
 from __future__ import annotations
 
-from protocols.overlay.knowledge import Departed, Resident
+from protocols.overlay.knowledge import Asked, Departed, Resident
 from protocols.overlay.messages import (
     Connect,
     Deliver,
@@ -55,7 +55,9 @@ class Serving(Redirecting):
 
     def update(self, node: Node, user: str, wish: Register) -> None:
         resident = self.durable.residents.get(user)
-        if resident is None:
+        if user in self.durable.asked:
+            self.durable.asked[user].updates.append(wish)
+        elif resident is None:
             self.send_on(node, user, Update(user, wish))
         elif wish.number > resident.register.number:
             resident.register = wish
@@ -168,7 +170,8 @@ class Serving(Redirecting):
         resident.foreign = foreign
         resident.known = self.knows.versions()
         resident.foreign_since = None
-        self.sessions.tell(node, self.names[foreign], Replicate(user, resident.stay + 1, resident.register))
+        wish = Replicate(user, resident.stay + 1, resident.register, resident.known)
+        self.sessions.tell(node, self.names[foreign], wish)
 
     @on(Replicated)
     def replicated(self, node: Node, sender: str, news: Replicated) -> None:
@@ -225,14 +228,34 @@ class Serving(Redirecting):
 
     @on(Replicate)
     def replicate(self, node: Node, sender: str, wish: Replicate) -> None:
-        if not self.knows.room_for(wish.register):
-            self.sessions.tell(node, sender, Refuse(wish.user))
+        self.durable.asked[wish.user] = Asked(sender, wish)
+        self.answer(node, wish.user)
+
+    def learned(self, node: Node) -> None:
+        for user in list(self.durable.asked):
+            self.answer(node, user)
+
+    def answer(self, node: Node, user: str) -> None:
+        """Refuse only if all is known here that the home broker knew: it will not ask again before it knows more."""
+        asked = self.durable.asked[user]
+        home, wish = asked.home, asked.wish
+        room = self.knows.room_for(wish.register)
+        if not room and not self.knows.as_much_as(wish.versions):
             return
+        del self.durable.asked[user]
+        if room:
+            self.take_over(node, home, wish)
+        else:
+            self.sessions.tell(node, home, Refuse(user))
+        for register in asked.updates:
+            self.update(node, user, register)
+
+    def take_over(self, node: Node, home: str, wish: Replicate) -> None:
         version = self.durable.version + 1
         self.durable.residents[wish.user] = Resident(
-            wish.register, wish.stay, since=version, predecessor=sender, connected=False
+            wish.register, wish.stay, since=version, predecessor=home, connected=False
         )
-        self.sessions.tell(node, sender, Replicated(wish.user, version))
+        self.sessions.tell(node, home, Replicated(wish.user, version))
         self.change(node)
 
     @on(Connect)

@@ -88,8 +88,12 @@ class Summaries(Protocol):
         broker = self.names.index(sender)
         self.durable.known[broker] = summary
         self.sessions.tell(node, sender, Summarized(summary.version, self.durable.routed.get(broker, 0)))
+        self.learned(node)
         if self.mover is not None:
             self.mover.news(node)
+
+    def learned(self, node: Node) -> None:
+        """Another broker's summary is known."""
 
     @on(Summarized)
     def acknowledged(self, node: Node, sender: str, news: Summarized) -> None:

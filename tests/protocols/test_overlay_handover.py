@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
-from protocols.overlay.messages import Ready
+from protocols.overlay.content import ContentSpace
+from protocols.overlay.messages import Ready, Refuse, Register, Replicate, Replicated, Summarize, Update
 from protocols.overlay.serving import Serving
 from protocols.overlay.session import Sessions
 from runtime.errors import BrokerlabError
@@ -176,6 +178,48 @@ def test_a_redirection_lasts_until_what_was_overtaken_has_arrived(monkeypatch: p
     monkeypatch.setattr(Serving, "is_past", counts_later_ones_too)
     lost = "nothing-lost-or-doubled: u8 never received publication 9 of u6 at 203.551"
     assert simulate(check(overtaken())).violations == [lost]
+
+
+# A broker that is asked to take a user over, and has not heard yet that it has room for it
+
+
+class Heard:
+    """A node that keeps what it is to send."""
+
+    id = "n2"
+    now = 0.0
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any]] = []
+
+    def send(self, peer: str, what: Any) -> None:
+        self.sent.append((peer, what))
+
+    def answers(self) -> list[tuple[str, str]]:
+        return [(to, type(what).__name__) for to, what in self.sent if isinstance(what, Replicated | Refuse)]
+
+
+def others_publish(version: int, rate: float) -> Summarize:
+    return Summarize(version, (0,), (rate,), 0.0, (0.0,), 0.0, (0.0, 1.0, 1.0), 1.0)
+
+
+@pytest.mark.parametrize(("rate", "answer"), [(0.5, "Replicated"), (5.0, "Refuse")])
+def test_a_broker_refuses_only_when_it_has_heard_what_the_asking_one_has(rate: float, answer: str) -> None:
+    # given: n1 publishes more than n2 could bring to a user, or so n2 has heard
+    node: Any = Heard()
+    serving = Serving(("n1", "n2", "n3"), "n2", np.array([1.0, 0.0, 1.0]), 1.0, ContentSpace(1, 1), Sessions())
+    serving.summarized(node, "n1", others_publish(1, 5.0))
+    # when: n3, which knows n1's next summary, asks
+    register = Register(1, (0,), (0.0,), (1.0, 1.0, 1.0))
+    serving.replicate(node, "n3", Replicate("u1", 1, register, versions=(2, 0, 0)))
+    changed = Register(2, (), (0.0,), (1.0, 1.0, 1.0))
+    serving.updated(node, "n3", Update("u1", changed))
+    assert node.answers() == []
+    # then
+    serving.summarized(node, "n1", others_publish(2, rate))
+    assert node.answers() == [("n3", answer)]
+    taken = serving.durable.residents.get("u1")
+    assert serving.durable.asked == {} and (taken.register == changed if taken else answer == "Refuse")
 
 
 # The paper's way to end the redirection
