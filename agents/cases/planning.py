@@ -1,4 +1,4 @@
-"""Cases for planning: demand changes, topics move while requests go on, and stores, brokers and the manager fail."""
+"""Cases for planning: demand changes, topics move while requests go on, stores fail and brokers crash."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_stores_fail_and_return_while_topics_move() -> None:
     assert "a-topic-moves" in report.sometimes
 
 
-def test_brokers_stores_clients_and_the_manager_crash_and_return() -> None:
+def test_brokers_crash_and_return() -> None:
     stands("planning", 40, ["crash"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import networkx
 import numpy as np
@@ -214,14 +213,3 @@ def test_a_topic_is_requested_around_its_centre(seed: int, popularity: float, lo
         assert np.allclose(row[asking], 25 * popular)
         inside, outside = distance[centre, asking], np.delete(distance[centre], asking)
         assert len(outside) == 0 or inside.max() <= outside.min()
-
-
-# Speed
-
-
-def test_a_hundred_brokers_and_ten_topics_take_well_under_a_second() -> None:
-    distance = distances(random_tree(100, 1))
-    demand = np.random.default_rng(1).uniform(0, 5, (10, 100))  # no two topics alike
-    started = time.perf_counter()
-    possible_stores(distance, demand, [10] * 10)
-    assert time.perf_counter() - started < 1.0
