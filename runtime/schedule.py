@@ -29,6 +29,9 @@ Choose = Callable[[Sequence[Entry]], int]
 Deviations = Mapping[int, int]
 """At which steps, counted from 0, not the first in the row was taken, and which place instead."""
 
+Held = Sequence[tuple[int, int, int]]
+"""At which step what stands at which place of the row is held back, and until which step."""
+
 
 def at_random(rng: random.Random, patience: int = 10) -> Choose:
     """Any event, but a timer only if it is drawn that often in a row: time-outs outrun the network rarely."""
@@ -87,14 +90,28 @@ def delay_bounded(rng: random.Random, delays: int = 5, within: int = 300) -> Cho
     return choose
 
 
-def by_deviations(deviations: Deviations) -> Choose:
-    """The first in the row, but at these steps another; the last, where the row is shorter than that."""
+def by_deviations(deviations: Deviations, held: Held = ()) -> Choose:
+    """The first in the row, but at these steps another; the last, where the row is shorter than that.
+
+    Whoever is held back does not count, unless there is nobody else.
+    """
+    begin: dict[int, list[tuple[int, int]]] = {}
+    for at, place, until in held:
+        begin.setdefault(at, []).append((place, until))
+    waiting: dict[int, int] = {}
     step = -1
 
     def choose(pending: Sequence[Entry]) -> int:
         nonlocal step
         step += 1
-        return min(deviations.get(step, 0), len(pending) - 1)
+        place = deviations.get(step, 0)
+        if not held:
+            return min(place, len(pending) - 1)
+        row = [entry[1] for entry in pending]
+        for held_place, until in begin.get(step, ()):
+            waiting[row[min(held_place, len(row) - 1)]] = until
+        free = [place for place, key in enumerate(row) if waiting.get(key, 0) <= step] or [*range(len(row))]
+        return free[min(place, len(free) - 1)]
 
     return choose
 
@@ -127,6 +144,10 @@ def _called(entry: Entry) -> Called:
     return entry[2].source, entry[2].peer, type(entry[3]).__name__
 
 
+MOST_EXPLAINED = 30_000
+"""More than that nobody reads, in few words or in many, and it would take long to find them."""
+
+
 class Noting:
     """A way to choose that remembers what it chose, so that the run can be had again."""
 
@@ -135,14 +156,67 @@ class Noting:
         self._step = -1
         self.deviations: dict[int, int] = {}
         self.order: list[Called] = []
+        self.skipped: list[tuple[int, list[int]]] = []
+        """The steps at which not the first was taken, and who stood before it."""
+
+        self.taken: dict[int, int] = {}
+        """When those who had been skipped were taken."""
+
+        self._late: set[int] = set()
 
     def __call__(self, pending: Sequence[Entry]) -> int:
         self._step += 1
         choice = self._choose(pending)
         if choice:
             self.deviations[self._step] = choice
-        self.order.append(_called(pending[choice]))
+            self.skipped.append((self._step, [pending[place][1] for place in range(choice)]))
+            self._late.update(self.skipped[-1][1])
+        entry = pending[choice]
+        if entry[1] in self._late:
+            self.taken[entry[1]] = self._step
+        self.order.append(_called(entry))
         return choice
+
+    def in_few(self) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
+        """The same choices in few words: deviations, and who is held back for how long.
+
+        Each who was skipped was so because it was held back, or because of a deviation at that step.
+        """
+        if sum(len(row) for _, row in self.skipped) > MOST_EXPLAINED:
+            return dict(self.deviations), []
+        numbers = {
+            key: -1 - place for place, key in enumerate(dict.fromkeys(k for _, row in self.skipped for k in row))
+        }
+        reasons = _cover([(step, numbers[key]) for step, row in self.skipped for key in row])
+        deviations: dict[int, int] = {}
+        held: dict[int, tuple[int, int, int]] = {}
+        for step, row in self.skipped:
+            for place, key in enumerate(row):
+                if numbers[key] in reasons and key not in held:
+                    held[key] = (step, place, self.taken.get(key, self._step + 1))
+            if skipped := sum(1 for key in row if key not in held):
+                deviations[step] = skipped
+        return deviations, list(held.values())
+
+
+def _cover(pairs: list[tuple[int, int]]) -> set[int]:
+    """Few numbers such that each pair has one of them: again and again the one that most of the others have."""
+    partners: dict[int, set[int]] = {}
+    for one, other in pairs:
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    cover = set()
+    heap = sorted((-len(found), number) for number, found in partners.items())
+    while heap:
+        count, number = heappop(heap)
+        if -count > len(partners[number]):
+            heappush(heap, (-len(partners[number]), number))
+        elif count:
+            cover.add(number)
+            for partner in partners[number]:
+                partners[partner].discard(number)
+            partners[number] = set()
+    return cover
 
 
 def _own(entry: Entry) -> bool:

@@ -59,7 +59,7 @@ COUNT = click.IntRange(0)
 @click.option("--depth", type=click.IntRange(1), metavar="N", help="At most so many steps from the start.")
 @click.option("--seconds", type=click.FloatRange(0), metavar="S", help="At most so long.")
 @click.option("--shrink", type=click.FloatRange(0), default=60, show_default=True, metavar="S",
-              help="Seconds to spend on making a violation smaller.")  # fmt: skip
+              help="Effort to make a violation smaller, in seconds of a usual machine; 0 leaves it.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Of a violation; else runs/explore-NAME.")
 @click.option("--json", is_flag=True, help="Print one JSON object and nothing else.")
 def explore_scenario(name: str, json: bool, out: Path | None, shrink: float, **how: Any) -> int:
@@ -168,14 +168,17 @@ def _explore(wish: Wish, seconds: float, folder: Path) -> tuple[Report, Violatio
         if case is None:
             return report, Violation(tale)
 
-        def after_try(smaller: Case, seen: Shown, tries: int) -> None:
+        small, seen, tries = *case, 0
+
+        def before_try(best: Case, shows: Shown, number: int) -> None:
+            nonlocal small, seen, tries
+            small, seen, tries = best, shows, number
             progress.tell(f"shrinking: {seen.nodes} nodes, {seen.messages:,} messages after {tries:,} tries")
             stop_if_asked()
 
-        small, seen, tries = *case, 0
         try:
             if seconds:
-                small, seen, tries = shrink(*case, seconds, after_try)
+                small, seen, tries = shrink(*case, seconds, before_try)
         except KeyboardInterrupt:
             report.interrupted = True
     try:

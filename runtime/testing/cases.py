@@ -17,6 +17,7 @@ from runtime.schedule import (
     STEP,
     Choose,
     Deviations,
+    Held,
     Order,
     at_random,
     by_deviations,
@@ -51,6 +52,7 @@ class Schedule:
     way: Way | Literal["deviations", "order"] = "timed"
     seed: int = 0
     deviations: Deviations = field(default_factory=dict)
+    held: Held = ()
     order: Order = ()
     since_s: float = 0.0
     """Until then the network's own delays decide, so that a case can settle before anything is mixed up."""
@@ -62,7 +64,7 @@ class Schedule:
 
     def choose(self) -> Choose:
         if self.way == "deviations":
-            return by_deviations(self.deviations)
+            return by_deviations(self.deviations, self.held)
         if self.way == "order":
             return by_order(self.order)
         return WAYS[self.way](random.Random(self.seed))

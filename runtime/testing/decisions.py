@@ -20,7 +20,7 @@ WIDTH = 100
 ARRAY = re.compile(r"\[\n((?:\s*(?:[^\n\[\]{}]+|\[[^\n]*\]),\n)+)\s*\]")
 KEYS = {"brokerlab", "violated", "schedule", "scenario"}
 SCHEDULE = {"way", "deviations", "since_s", "fifo", "step_s", "max_events", "restless"}
-OPTIONAL = {"own_clocks"}
+OPTIONAL = {"own_clocks", "held"}
 FIRST = {"protocol": -4, "seed": -3, "links": -2, "network": -1}
 LAST = {"limits": 1, "faults": 2}
 
@@ -42,6 +42,7 @@ def as_text(case: Case, shown: Shown, place: Path = Path()) -> str:
         "schedule": {
             "way": schedule.way,
             "deviations": [[step, choice] for step, choice in sorted(schedule.deviations.items())],
+            **({"held": [list(held) for held in schedule.held]} if schedule.held else {}),
             "since_s": schedule.since_s,
             "fifo": schedule.fifo,
             "step_s": schedule.step_s,
@@ -82,13 +83,13 @@ def _entries(array: re.Match[str]) -> list[str]:
 
 def _about(case: Case) -> str:
     lines = ["A case in which a property is violated. To see it again: brokerlab replay THIS-FILE"]
-    if case.schedule.way == "deviations" and not case.schedule.deviations:
-        lines += ["Always the first in the row of pending events comes next."]
-    elif case.schedule.way == "deviations":
-        lines += [
-            "Always the first in the row of pending events comes next; at the steps in `deviations` another:",
-            "[12, 3] is: in step 12, counted from 0, take the one at place 3.",
-        ]
+    schedule = case.schedule
+    if schedule.way == "deviations":
+        lines += ["The first in the row of pending events comes next."]
+    if schedule.deviations:
+        lines += ["deviations: [12, 3] is: in step 12, counted from 0, take the one at place 3 instead."]
+    if schedule.held:
+        lines += ["held: [12, 3, 40] is: what stands at place 3 in step 12 does not count until step 40."]
     return "".join(f"# {line}\n" for line in lines) + "\n"
 
 
@@ -125,6 +126,7 @@ def from_text(text: str, folder: Path = Path(), file: str = "decision") -> tuple
     schedule = Schedule(
         given["way"],
         deviations=dict(given["deviations"]),
+        held=tuple((step, place, until) for step, place, until in given.get("held", ())),
         since_s=given["since_s"],
         fifo=given["fifo"],
         step_s=given["step_s"],

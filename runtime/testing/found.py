@@ -27,7 +27,6 @@ class Found:
     small: Shown
     large: Shown
     tries: int
-    deviations: int
     files: tuple[Path, ...]
 
     @property
@@ -43,7 +42,7 @@ class Found:
             "messages": (self.large.messages, self.small.messages),
             "events": (self.large.events, self.small.events),
             "faults": (faults[0], faults[1]),
-            "choices": (len(self.large.deviations), self.deviations),
+            "choices": (self.large.choices, self.small.choices),
         }
 
     def told(self) -> str:
@@ -81,7 +80,7 @@ def keep(folder: Path, case: Case, small: Shown, large: Shown, tries: int) -> Fo
         for name, text in (("diagram.svg", svg_of(seen)), ("diagram.txt", text_of(seen))):
             files.append(folder / name)
             files[-1].write_text(text, "utf-8")
-    return Found(small, large, tries, len(case.schedule.deviations), tuple(files))
+    return Found(small, large, tries, tuple(files))
 
 
 def picture(case: Case) -> SpaceTime:

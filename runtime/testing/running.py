@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -55,6 +56,21 @@ class Shown:
     order: list[Called] = field(default_factory=list)
     """What happened, one after the other, where it was chosen."""
 
+    noting: Noting | None = None
+
+    @cached_property
+    def in_few(self) -> tuple[dict[int, int], tuple[tuple[int, int, int], ...]]:
+        """The choices in few words: deviations, and who was held back."""
+        if self.noting is None:
+            return {}, ()
+        deviations, held = self.noting.in_few()
+        return deviations, tuple(held)
+
+    @property
+    def choices(self) -> int:
+        """How many choices it takes to say in which order things happened, where it was chosen."""
+        return sum(map(len, self.in_few))
+
     @property
     def nodes(self) -> int:
         return len(self.scenario.network.neighbours)
@@ -64,7 +80,8 @@ def noted(case: Case, shown: Shown) -> Case:
     """The case with the choices that were made written down, so that it needs no dice to be had again."""
     if case.schedule.way == "timed":
         return case
-    schedule = replace(case.schedule, way="deviations", seed=0, deviations=shown.deviations, order=())
+    deviations, held = shown.in_few
+    schedule = replace(case.schedule, way="deviations", seed=0, deviations=deviations, held=held, order=())
     return replace(case, schedule=schedule)
 
 
@@ -120,7 +137,7 @@ def _run(case: Case, sim: Simulator, judge: Judge) -> bool:
         limit, step_s = case.max_events, schedule.step_s
         return steer(sim, choose, schedule.fifo, limit, step_s, judge.after, schedule.own_clocks)
     finally:
-        judge.shown.deviations, judge.shown.order = choose.deviations, choose.order
+        judge.shown.deviations, judge.shown.order, judge.shown.noting = choose.deviations, choose.order, choose
 
 
 def _by_time(sim: Simulator, judge: Judge, until: float, max_events: int) -> bool:

@@ -199,7 +199,7 @@ class Shrinker:
     def _following(self, schedule: Schedule, first: int = 0, last: int = 0) -> Schedule:
         """The order of the present case; but from the first to the last of these events as they come."""
         order = [(called, first if first <= rank < last else rank) for rank, called in enumerate(self.shown.order)]
-        return replace(schedule, way="order", order=order, deviations={})
+        return replace(schedule, way="order", order=order, deviations={}, held=())
 
     def _try_each(self, cases: Iterable[Case], wanted: Wanted = "no larger") -> bool:
         return any(not self.effort.spent and self._accept(case, wanted) for case in cases)
@@ -216,17 +216,25 @@ class Shrinker:
 
     def _deviate_less(self, retries: int) -> None:
         """In few pieces first. One by one only if there is time for more than one try of anything."""
-        self._follow_in_pieces(COARSE if retries == 0 and len(self._now()) > FEW_CHOICES else len(self.shown.order))
-        if retries == 0 and len(self._now()) > FEW_CHOICES:
-            return
-        until = self.effort.share(PATIENCE)
-        for step in sorted(self._now(), reverse=True):
-            if self.effort.spent_s < until and self._deviate({s: d for s, d in self._now().items() if s != step}):
-                until = self.effort.share(PATIENCE)
-        for step in sorted(self._now()):
-            for place in range(1, self._now().get(step, 0)):
-                if self.effort.spent_s >= until or self._deviate({**self._now(), step: place}):
+        much_else = retries == 0 and self.shown.choices > FEW_CHOICES
+        self._follow_in_pieces(COARSE if much_else else len(self.shown.order))
+        if not much_else:
+            for smaller in (_with_fewer_choices, _with_nearer_choices):
+                self._greedily_by_choices(smaller)
+
+    def _greedily_by_choices(self, smaller: Smaller) -> None:
+        """As `_greedily`, but exactly by these choices."""
+        place = 0
+        while not self.effort.spent:
+            until = self.effort.share(PATIENCE)
+            for case in islice(smaller(self.case), place, None):
+                if self.effort.spent_s >= until:
+                    return
+                if self._accept(case):
                     break
+                place += 1
+            else:
+                return
 
     def _follow_in_pieces(self, pieces: int) -> None:
         """In one of these pieces things happen as they come, and in all the others as before; large pieces first."""
@@ -234,24 +242,16 @@ class Shrinker:
             return
         size, until = len(self.shown.order), self.effort.share(PATIENCE)
         least = max(2, size // pieces) if size else 2
-        while size >= least and self._now():
+        while size >= least and self.shown.deviations:
             for last in range(len(self.shown.order), 0, -size):
                 if self.effort.spent_s >= until:
                     return
                 first = max(0, last - size)
-                if any(first <= step < last for step in self._now()):
+                if any(first <= step < last for step in self.shown.deviations):
                     schedule = self._following(self.case.schedule, first, last)
                     if self._accept(replace(self.case, schedule=schedule), "smaller"):
                         until = self.effort.share(PATIENCE)
             size //= 2
-
-    def _now(self) -> dict[int, int]:
-        return dict(self.case.schedule.deviations)
-
-    def _deviate(self, deviations: dict[int, int]) -> bool:
-        if deviations == self._now():
-            return False
-        return self._accept(replace(self.case, schedule=replace(self.case.schedule, deviations=deviations)))
 
     def _accept(self, case: Case, wanted: Wanted = "no larger") -> bool:
         """Is the same property violated in this case, and is it as small as wanted? Then go on from it."""
@@ -301,6 +301,23 @@ def _sooner(case: Case) -> Iterator[Case]:
         yield replace(case, data=data, schedule=replace(schedule, since_s=moved(schedule.since_s)))
 
 
+def _with_fewer_choices(case: Case) -> Iterator[Case]:
+    """The last ones first: what comes before them stays what it was."""
+    schedule = case.schedule
+    for gone in sorted(schedule.deviations, reverse=True):
+        left = {step: place for step, place in schedule.deviations.items() if step != gone}
+        yield replace(case, schedule=replace(schedule, deviations=left))
+    for place in reversed(range(len(schedule.held))):
+        yield replace(case, schedule=replace(schedule, held=(*schedule.held[:place], *schedule.held[place + 1 :])))
+
+
+def _with_nearer_choices(case: Case) -> Iterator[Case]:
+    schedule = case.schedule
+    for step, place in sorted(schedule.deviations.items()):
+        for nearer in range(1, place):
+            yield replace(case, schedule=replace(schedule, deviations={**schedule.deviations, step: nearer}))
+
+
 def _with_fewer_strikes(case: Case, size: int) -> Iterator[Case]:
     """The last ones first: what comes before them stays what it was."""
     faults = case.data.get("faults", ())
@@ -327,11 +344,11 @@ def _shuffled(case: Case, count: int) -> Iterator[Case]:
 
 def _orders(schedule: Schedule, count: int) -> Iterator[Schedule]:
     """The first in the row, as the delays have it, and then fresh dice."""
-    yield replace(schedule, way="deviations", seed=0, deviations={})
-    yield replace(schedule, way="timed", seed=0, deviations={})
+    yield replace(schedule, way="deviations", seed=0, deviations={}, held=())
+    yield replace(schedule, way="timed", seed=0, deviations={}, held=())
     ways: tuple[Way, ...] = ("delays", "delays", "random", "timed", "priority")
     for number in range(count):
-        yield replace(schedule, way=ways[number % len(ways)], seed=number, deviations={})
+        yield replace(schedule, way=ways[number % len(ways)], seed=number, deviations={}, held=())
 
 
 def _may_be_a_scenario(case: Case) -> bool:

@@ -31,7 +31,7 @@ def weight(fault: Mapping[str, Any]) -> int:
 
 def choices(case: Case, shown: Shown) -> int:
     """Where not the first pending event was taken. In a timed case the delays choose, and nobody has to follow them."""
-    return 0 if case.schedule.way == "timed" else len(shown.deviations)
+    return 0 if case.schedule.way == "timed" else shown.choices
 
 
 def size_of(case: Case, shown: Shown) -> tuple[int, int]:

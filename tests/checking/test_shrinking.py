@@ -16,7 +16,7 @@ from runtime.testing.cases import Case, Draw, Schedule
 from runtime.testing.checking import Report, cases, check, subject
 from runtime.testing.decisions import as_text, from_text
 from runtime.testing.explicit import with_tables_written_out
-from runtime.testing.running import Shown, run_case
+from runtime.testing.running import Shown, Violation, noted, run_case
 from runtime.testing.shrinking import shrink
 from runtime.testing.sizes import bulk, size_of, weight
 from runtime.testing.smaller import sooner, with_less, without_a_broker, without_faults
@@ -100,11 +100,36 @@ def test_brokers_that_are_left_are_counted_from_one() -> None:
 
 
 def test_many_choices_do_not_take_many_lines() -> None:
-    case, shown = found()
-    shown.deviations = {2 * step: 1 for step in range(200)}
-    text = as_text(replace(case, schedule=Schedule("random")), shown)
-    assert from_text(text)[0].schedule.deviations == shown.deviations
-    assert max(map(len, text.splitlines())) < 120 and text.count("\n") < 80
+    drawn = [(case, run_case(case)) for case in cases(subject("coverage"), 20, 5, frozenset(), ("random",), 8)]
+    case, shown = max(drawn, key=lambda pair: pair[1].choices)
+    shown.violation = Violation("some", "thing", 1)
+    text = as_text(case, shown)
+    assert from_text(text)[0].schedule == noted(case, shown).schedule
+    order = text.partition("since_s")[0].splitlines()
+    assert shown.choices > 200 and len(order) < 100 and max(map(len, order)) < 120
+
+
+# Choices in few words
+
+
+def test_choices_in_few_words_are_the_same_run_and_never_more() -> None:
+    fewer = 0
+    for case in cases(subject("coverage"), 60, 5, frozenset({"drop", "crash"}), ("random", "priority", "delays"), 5):
+        shown = run_case(case)
+        again = run_case(noted(case, shown))
+        assert again.order == shown.order and again.deviations == shown.deviations
+        assert shown.choices <= len(shown.deviations)
+        fewer += shown.choices < len(shown.deviations)
+    assert fewer > 20
+
+
+def test_who_starves_is_held_back_by_one_choice() -> None:
+    edges = [["n1", "n2"], ["n1", "n3"], ["n1", "n4"], ["n3", "n4"]]
+    case = Case({"protocol": COUNTING, "network": {"edges": edges}}, Schedule("deviations", held=((0, 0, 9),)))
+    shown = run_case(case)
+    assert len(shown.deviations) == 9 and shown.in_few == ({}, ((0, 0, 9),))
+    everything = run_case(replace(case, schedule=Schedule("deviations", held=tuple((0, n, 99) for n in range(9)))))
+    assert everything.quiet, "where all are held back, they do happen"
 
 
 # Following an order
