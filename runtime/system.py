@@ -228,7 +228,9 @@ def _load_file(path: Path) -> Any:
     state = path.stat() if path.is_file() else None
     version = None if state is None else (state.st_mtime_ns, state.st_size)
     if version is not None and _loaded.get(path, (None, None))[0] == version:
-        return _loaded[path][1]
+        module = _loaded[path][1]
+        sys.modules[module.__name__] = module  # another file of this name may have come meanwhile
+        return module
     spec = importlib.util.spec_from_file_location(f"brokerlab_file_{path.stem}", path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise ScenarioError("protocol", f"file {path.name} not found; it was looked for as {path}")

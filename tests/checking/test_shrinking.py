@@ -65,6 +65,7 @@ def test_as_much_effort_gives_the_same_case_and_never_a_larger_one(seconds: floa
 
 def test_the_clock_decides_only_when_handlers_are_very_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     case, shown = found()
+    monkeypatch.setattr(effort, "process_time", lambda: 0.0)
     usual = shrink(case, shown, 2)[2]
     clock = iter(range(10_000))
     monkeypatch.setattr(effort, "process_time", lambda: next(clock))
