@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import process_time
 
 TRY_S = 0.01
@@ -19,10 +19,9 @@ class Effort:
 
     most_s: float
     spent_s: float = 0.0
-    began_s: float = field(default_factory=process_time)
 
     def __post_init__(self) -> None:
-        self.whole_s = self.most_s
+        self.whole_s, self.began_s = self.most_s, process_time()
 
     def spend(self, events: int) -> None:
         self.spent_s += TRY_S + EVENT_S * events

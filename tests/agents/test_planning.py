@@ -18,7 +18,7 @@ from runtime.scenario import check, load
 from tests.agents.planning_cases import Case, cases
 from tests.checking.standing import stands
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 
 
 def tree(seed: int = 1, nodes: int = 20, **planning: Any) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_nothing_is_lost_in_any_fifo_order(case: Case) -> None:
     assert case.problems_when("random") == []
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(cases())
 @example(Case(brokers=7, topics=1, seed=20, react="either"))
 @example(Case(brokers=14, topics=4, seed=945, react="replan"))

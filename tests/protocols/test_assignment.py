@@ -119,7 +119,7 @@ def planner(algorithm: str, size: int = 40, seed: int = 1, **more: int) -> Plann
 PLANS = {"stores": {"stores": 8}, "degrees": {"min_degree": 2}}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from(ALGORITHMS),
     st.sampled_from(list(PLANS)),
@@ -209,7 +209,7 @@ def brute_force(maker: Planner, demand: np.ndarray, degrees: list[int], stores: 
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 999), st.sampled_from(["seq", "wrr"]))
 def test_the_optimum_is_that_of_brute_force_and_no_assignment_is_better(seed: int, algorithm: str) -> None:
     maker = Planner(distances(random_tree(10, seed)), 2, algorithm, stores=4)  # type: ignore[arg-type]

@@ -23,8 +23,8 @@ from runtime.schedule import at_random, steer
 from runtime.settings import Settings, Several, parse
 from runtime.simulator import Simulator
 
-MANY = settings(deadline=None, max_examples=300)
-FULL = settings(deadline=None, max_examples=4000)
+MANY = settings(max_examples=300)
+FULL = settings(max_examples=4000)
 ENOUGH_EVENTS = 300_000
 
 
@@ -503,7 +503,7 @@ def raw_and_reliable(orders: Sequence[tuple[float, str, str]], seed: int) -> tup
 ways = sorted({*OVERLAYS[3], *((b, a) for a, b in OVERLAYS[3])})
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(times, st.sampled_from(ways)).map(lambda o: (o[0], *o[1])), max_size=30), st.integers(0, 99))
 def test_without_faults_the_channel_delivers_the_same_and_its_cost_is_counted_apart(
     orders: list[tuple[float, str, str]], seed: int

@@ -43,7 +43,7 @@ SPACE: list[Content] = [
     tuple((name, value) for name, value in zip("xy", pair, strict=True) if value is not Ellipsis)
     for pair in product([*VALUES, ...], repeat=2)
 ]
-MANY = settings(max_examples=500, deadline=None)
+MANY = settings(max_examples=500)
 
 
 @MANY

@@ -25,7 +25,7 @@ from runtime.scenario import check, load
 from tests.checking.standing import stands
 from tests.protocols.dissemination_cases import Instance, instances
 
-MANY = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=150)
 
 
 def test_everybody_is_served_once_at_the_planned_cost_in_any_order() -> None:

@@ -19,7 +19,7 @@ from runtime.scenario import check
 from runtime.testing.cases import Case
 from tests.checking.standing import drawn, ran
 
-MANY = settings(max_examples=200, deadline=None)
+MANY = settings(max_examples=200)
 
 
 def trace(seed: int, brokers: int, publications: int) -> tuple[networkx.Graph, dict[str, BrokerStatistics]]:

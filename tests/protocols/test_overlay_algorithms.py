@@ -21,7 +21,7 @@ from protocols.overlay.packing import NoRoom, greedy_packing, least_access_cost,
 from tests.protocols import overlay_by_the_letter as letter
 from tests.protocols.overlay_cases import Small, instances
 
-MANY = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=60)
 ROOMY = 40.0  # so that capacities never decide
 
 ALGORITHMS = {
@@ -136,7 +136,7 @@ def test_the_best_pair_is_found_among_many(monkeypatch: pytest.MonkeyPatch) -> N
         assert best_pair(instance, 1, np.ones(60, dtype=bool)) == divmod(int(ratio.argmax()), 60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(instances(most_users=20, most_brokers=8))
 @example(Small(40, 6, 1))
 @example(Small(30, 10, 2, ratio=10.0))
@@ -207,7 +207,7 @@ def brute_force(instance: Instance) -> float:
     return min((total_cost(instance, a, trees) for a in fits), default=np.inf)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(instances(most_users=5, most_brokers=3))
 def test_the_integer_program_finds_what_brute_force_finds(case: Small) -> None:
     instance = case.instance()

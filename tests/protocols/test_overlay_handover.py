@@ -21,9 +21,9 @@ from runtime.system import World
 from tests.checking.planted_overlay import counts_later_ones_too
 from tests.protocols.handover_cases import Handover, handovers
 
-MANY = settings(max_examples=200, deadline=None)
-FEWER = settings(max_examples=60, deadline=None)
-FULL = settings(max_examples=4000, deadline=None)
+MANY = settings(max_examples=200)
+FEWER = settings(max_examples=60)
+FULL = settings(max_examples=4000)
 
 
 @MANY

@@ -63,7 +63,7 @@ def obvious_greedy(distance: np.ndarray, demand: np.ndarray, k: int, target: int
     return chosen
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TREES, st.integers(1, 6), st.data())
 def test_greedy_chooses_what_the_rule_says_for_every_target(tree: networkx.Graph, k: int, data: st.DataObject) -> None:
     distance = distances(tree)
@@ -75,7 +75,7 @@ def test_greedy_chooses_what_the_rule_says_for_every_target(tree: networkx.Graph
         assert picks == obvious_greedy(distance, demand, k, target)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TREES, st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_greedy_is_near_brute_force_on_small_trees(tree: networkx.Graph, k: int, seed: int) -> None:
     """What k stores take away is at least 1 - 1/e of what the best k would (the gain is submodular)."""

@@ -19,8 +19,8 @@ from protocols.dissemination.optimal import TooManyFormatsError, optimal, optima
 from protocols.dissemination.plan import InfeasibleDemandError, Plan, check_demands, make_tree, tidied
 from tests.protocols.dissemination_cases import Instance, all_plans, instances, least_cost
 
-MANY = settings(max_examples=300, deadline=None)
-FEW = settings(max_examples=40, deadline=None)
+MANY = settings(max_examples=300)
+FEW = settings(max_examples=40)
 
 
 def near(cost: float) -> object:

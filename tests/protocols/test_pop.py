@@ -104,7 +104,7 @@ def centroids(tree: networkx.Graph, weights: dict[str, int]) -> set[str]:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 25), st.integers(0, 30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_walk_ends_at_the_centroid_in_as_many_hops_as_the_path(seed: int, brokers: int, subscribers: int) -> None:
     outcome, tree, weights = run(seed, brokers, subscribers)
     assert outcome.verdict == "valid"

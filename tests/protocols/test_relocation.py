@@ -73,7 +73,7 @@ def test_who_is_known_where_a_publication_comes_in_gets_it() -> None:
 
 
 @given(hops=st.integers(1, 12), subscribers=st.integers(0, 9), covering=st.booleans(), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_migration_takes_a_number_of_messages_in_proportion_to_its_path(
     hops: int, subscribers: int, covering: bool, seed: int
 ) -> None:

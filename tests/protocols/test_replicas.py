@@ -28,7 +28,7 @@ from tests.checking.standing import stands
 from tests.protocols.replicas_cases import Case, cases
 from tests.protocols.replicas_reference import Sequential
 
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=60)
 PROTOCOLS = ("holistic", "myopic")
 
 
@@ -123,7 +123,7 @@ def test_the_knapsack_never_ends_with_a_replacement_that_the_papers_rule_would_m
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=9), st.integers(0, 30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_knapsack_is_packed_as_well_as_by_trying_everything(things: list[tuple[int, int]], room: int) -> None:
     values, sizes = [value for value, _ in things], [size for _, size in things]
     sets = itertools.product([False, True], repeat=len(things))
@@ -315,7 +315,7 @@ def _first_change(data: dict[str, Any], store: str) -> Any:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_view_that_is_kept_up_to_date_is_the_view_measured_anew(seed: int) -> None:
     rng = np.random.default_rng(seed)
     size, items = int(rng.integers(1, 9)), int(rng.integers(1, 5))

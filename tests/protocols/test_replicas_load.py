@@ -69,7 +69,7 @@ class Small:
 smalls = st.integers(0, 2**32 - 1).map(Small)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(smalls)
 def test_a_difference_is_what_computing_everything_anew_gives(small: Small) -> None:
     view = View.of(small.distances, small.holders)
@@ -89,7 +89,7 @@ def test_a_difference_is_what_computing_everything_anew_gives(small: Small) -> N
     assert loads(view, small.weights).sum() == pytest.approx(small.weights.sum())
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(smalls, st.floats(0, 2))
 def test_what_is_chosen_fits_and_makes_it_fall(small: Small, room: float) -> None:
     view = View.of(small.distances, small.holders)
@@ -105,7 +105,7 @@ def test_what_is_chosen_fits_and_makes_it_fall(small: Small, room: float) -> Non
         assert not (known.held & ~known.may_leave & ~chosen).any()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(cases(most_stores=9, protocol="holistic", schedule="timed"), st.sampled_from(WEIGHTS))
 def test_a_single_writer_ends_where_nobody_can_improve_and_nothing_ever_rose(case: Case, load_weight: float) -> None:
     outcome = simulate(check(replace(case, load_weight=load_weight).scenario()))
@@ -130,7 +130,7 @@ def test_several_writers_settle_or_say_that_they_do_not(writers: int) -> None:
     stands("holistic", 20, size=8, writers=writers, **BALANCED)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(cases(most_stores=8, protocol="holistic", schedule="timed"))
 def test_a_configuration_that_is_not_at_rest_is_noticed(case: Case) -> None:
     """A test of the oracle: it sees what the first store to act sees."""

@@ -63,7 +63,7 @@ def traffic_by_hand(instance: Instance, contents: tuple[tuple[int, ...], ...]) -
     return total
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1).map(tiny).filter(lambda instance: instance is not None))
 def test_the_optimum_is_what_trying_everything_finds(instance: Instance) -> None:
     least = least_by_trying(instance)
@@ -88,7 +88,7 @@ def test_where_everything_fits_everywhere_there_is_no_traffic(stores: int, capac
     assert best is not None and best.all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 7), st.integers(1, 5), st.integers(0, 2**32))
 def test_no_run_is_better_than_the_optimum(stores: int, items: int, seed: int) -> None:
     for options in ({"protocol": "holistic"}, {"protocol": "myopic"}, {"search": "knapsack"}):

@@ -93,7 +93,7 @@ CASES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(CASES)
 def test_every_match_arrives_once_from_the_nearest_living_store(case: Case) -> None:
     scenario = check(case.scenario())

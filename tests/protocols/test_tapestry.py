@@ -36,7 +36,7 @@ def test_a_key_without_a_node_goes_to_the_next_higher_digit() -> None:
     assert nearest("7fff", nodes, 16) == "4227"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(2, 16), st.integers(0, 2**32), st.integers(1, 40))
 def test_routes_by_full_tables_end_at_the_nearest_node(base: int, seed: int, count: int) -> None:
     rng = random.Random(seed)
@@ -48,7 +48,7 @@ def test_routes_by_full_tables_end_at_the_nearest_node(base: int, seed: int, cou
         assert {end_of_route(mesh, own, key) for own in mesh} == {nearest(key, identifiers, base)}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(2, 4), st.integers(0, 2**32), st.integers(2, 40))
 def test_who_has_left_sends_on_to_the_next_root(base: int, seed: int, count: int) -> None:
     rng = random.Random(seed)
@@ -72,7 +72,7 @@ def end_of_route(mesh: dict[str, Tapestry], here: str, key: str, level: int = 0)
     return here
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sets(st.text("0123", min_size=4, max_size=4), min_size=1, max_size=30))
 def test_a_slot_holds_the_nearest_of_all_that_fit(identifiers: set[str]) -> None:
     tables = full_tables(identifiers, 4)

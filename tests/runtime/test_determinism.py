@@ -284,7 +284,7 @@ def test_other_delays_change_the_fingerprint() -> None:
     assert len({fingerprint(usual, network) for network in networks}) == 4
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_delivery_that_is_changed_or_left_out_changes_the_fingerprint(data: st.DataObject) -> None:
     # given: a run and its trace

@@ -21,7 +21,7 @@ from runtime.network import Network, from_networkx
 from runtime.settings import Settings, Several, parse
 from runtime.simulator import Simulator
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 
 @message(tag="faults.Note")

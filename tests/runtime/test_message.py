@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from runtime.errors import BrokerlabError, DecodeError, MessageError
 from runtime.message import Message, Scalar, decode, encode, message, message_types, replace
 
-quick = settings(deadline=None, max_examples=150)
+quick = settings(max_examples=150)
 
 
 @message
@@ -516,7 +516,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(wire)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(max_examples=600)
 @given(st.one_of(st.binary(max_size=60), json_like.map(packed), tagged, damaged()))
 @example(b"\xd6\xff\x00\x00\x00\x00")  # a timestamp
 @example(packed(["Twosome", msgpack.ExtType(1, b"xy")]))

@@ -88,7 +88,7 @@ def assert_same(data: dict[str, Any], actors: int) -> None:
 # Lock-step
 
 
-@settings(max_examples=32, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=32, phases=[Phase.explicit, Phase.generate])
 @given(data=scenarios(most_brokers=8))
 @example(data=EVERYTHING)
 def test_lock_step_shows_what_the_simulator_shows(crew: list[Any], data: dict[str, Any]) -> None:
@@ -166,7 +166,7 @@ def test_a_free_run_becomes_quiet_and_can_be_replayed(crew: list[Any], scale: fl
     assert again.system.results(World(sim.alive(), again.network)) == outcome.results
 
 
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=12, phases=[Phase.explicit, Phase.generate])
 @given(data=scenarios(most_brokers=8))
 def test_whatever_happens_in_a_free_run_the_replay_is_the_same(crew: list[Any], data: dict[str, Any]) -> None:
     data = data | {"limits": {"events": 20_000}}

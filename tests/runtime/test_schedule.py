@@ -26,7 +26,7 @@ from runtime.simnode import Entry
 from runtime.simulator import Simulator
 from runtime.trace import Recorder, Trace
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 
 @message(tag="schedule.Note")
@@ -407,7 +407,7 @@ def replayed(network: Network, planned: FaultPlan, seed: int, trace: Trace) -> t
     return again, recorder.trace
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(worlds())
 def test_a_run_done_again_from_its_trace_is_the_same_run(world: tuple[Network, list[dict[str, Any]], int]) -> None:
     network, faults, seed = world
@@ -423,7 +423,7 @@ def test_a_run_done_again_from_its_trace_is_the_same_run(world: tuple[Network, l
     assert state(again) == state(sim)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(worlds(), st.integers(0, 2**32), st.booleans())
 def test_a_steered_run_done_again_from_its_trace_is_the_same_run(
     world: tuple[Network, list[dict[str, Any]], int], dice: int, fifo: bool
@@ -439,7 +439,7 @@ def test_a_steered_run_done_again_from_its_trace_is_the_same_run(
 
 
 @pytest.mark.full
-@settings(deadline=None, max_examples=3000)
+@settings(max_examples=3000)
 @given(worlds(), st.integers(0, 2**32), st.sampled_from(["timed", "fifo", "any"]))
 def test_any_run_done_again_from_its_trace_is_the_same_run(
     world: tuple[Network, list[dict[str, Any]], int], dice: int, kind: str

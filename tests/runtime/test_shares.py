@@ -121,7 +121,7 @@ def troubled(seed: int, most_brokers: int) -> dict[str, Any]:
 EVERYTHING = troubled(12, 9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(scenarios(most_brokers=14))
 @example(EVERYTHING)
 def test_shares_together_see_what_one_simulator_sees(data: dict[str, Any]) -> None:
@@ -137,13 +137,13 @@ def test_the_cases_meet_what_they_are_about() -> None:
     assert tally.queued_s() > 0 and tally.carried and tally.events.counts()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(scenarios(most_brokers=10), st.floats(0.5, 60))
 def test_a_time_limit_cuts_shares_where_it_cuts_the_simulator(data: dict[str, Any], until: float) -> None:
     assert seen(Shares(data, 3).run(until)) == seen(whole(data, until))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(scenarios(most_brokers=10), st.sampled_from([1, 2, 3]), st.frozensets(st.integers(0, 60), min_size=1))
 @example(EVERYTHING, 2, frozenset(range(0, 400, 3)))
 def test_moving_to_another_process_changes_nothing(data: dict[str, Any], count: int, moments: frozenset[int]) -> None:

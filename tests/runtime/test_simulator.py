@@ -138,7 +138,7 @@ class Chatter(Actor):
 DELAYS = ["uniform(0.5, 1.5)", "exponential(0.5, 2.0)", "uniform(0.01, 20)", 1.0]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**64), st.sampled_from(DELAYS), st.sampled_from([None, 50.0]), st.sampled_from([0.0, 0.3]))
 def test_a_link_never_changes_the_order_of_messages(
     seed: int, delay: Any, bandwidth: float | None, every: float
@@ -527,14 +527,14 @@ DELIVER_AND_RING = Play(
 )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(plays(eighths(1, 12)))
 @example(DELIVER_AND_RING)
 def test_everything_happens_when_and_where_a_plain_event_loop_says(play: Play) -> None:
     assert performed(play) == Reference(play).run()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(plays(st.sampled_from(["uniform(0.5, 1.5)", "uniform(0.1, 9.0)"])))
 def test_everything_happens_in_the_order_of_a_plain_event_loop_with_random_delays(play: Play) -> None:
     # Node by node: events at two nodes that are simultaneous but for rounding may change places.
@@ -544,7 +544,7 @@ def test_everything_happens_in_the_order_of_a_plain_event_loop_with_random_delay
 
 
 @pytest.mark.full
-@settings(deadline=None, max_examples=5000)
+@settings(max_examples=5000)
 @given(plays(eighths(1, 12)))
 def test_everything_happens_when_and_where_a_plain_event_loop_says_many_times(play: Play) -> None:
     assert performed(play) == Reference(play).run()
@@ -727,7 +727,7 @@ def gossip(seed: int) -> Simulator:
     return cast(network, {name: Gossip() for name in network.neighbours}, seed)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.lists(st.floats(0, 12), max_size=6))
 def test_a_run_continued_after_limits_of_time_is_the_run_without_limits(seed: int, stops: list[float]) -> None:
     # given
@@ -745,7 +745,7 @@ def test_a_run_continued_after_limits_of_time_is_the_run_without_limits(seed: in
     assert all(heard(pieces, name) == heard(whole, name) for name in whole.nodes)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.lists(st.integers(0, 300), max_size=6))
 def test_a_run_continued_after_limits_of_events_is_the_run_without_limits(seed: int, stops: list[int]) -> None:
     whole, pieces = gossip(seed), gossip(seed)

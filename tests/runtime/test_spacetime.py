@@ -33,7 +33,7 @@ def collected(seed: int, faults: bool = True, steered: bool = False) -> tuple[Si
     return sim, collector.finish()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), steered=st.booleans())
 def test_the_causal_past_is_that_of_vector_clocks(seed: int, steered: bool) -> None:
     sim, seen = collected(seed, steered=steered)

@@ -67,6 +67,7 @@ def copy_of_finished(finished: Finished, tmp_path: Path) -> Finished:
     return Finished(tmp_path / "copy")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup`, one process runs all of these: a second one would start Ray and Spark again."""
     for item in items:

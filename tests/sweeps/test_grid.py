@@ -93,3 +93,10 @@ def test_quick_studies_keep_the_fewer_values_or_one() -> None:
 def test_a_study_varies_what_there_is(study: dict[str, list[int]], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         small_grids(studies={"one": study})
+
+
+def test_one_process_runs_all_tests_of_sweeps(request: pytest.FixtureRequest) -> None:
+    """Or each of several starts Ray and Spark, and runs the example, which takes minutes together."""
+    if not hasattr(request.config, "workerinput"):
+        pytest.skip("there is only one process")
+    assert request.node.nodeid.endswith("@sweeps")
