@@ -208,6 +208,11 @@ class Try:
     """Time to look for a user that should move."""
 
 
+@message(tag="overlay.Introduce")
+class Introduce:
+    """Users are going to move: time to say something, for a broker that nobody has heard of."""
+
+
 @message(tag="overlay.TimeToLive")
 class TimeToLive:
     """The paper's limit: redirect no longer for this stay of the user."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from protocols.overlay.knowledge import Resident
-from protocols.overlay.messages import Accept, Decline, RequestToMove, Try, Turn
+from protocols.overlay.messages import Accept, Decline, Introduce, RequestToMove, Try, Turn
 from protocols.overlay.moves import Move
 from protocols.overlay.serving import Serving
 from runtime.agent import Node, Protocol, on
@@ -68,10 +68,21 @@ class Moving(Protocol):
         if self.movers == "many" or self.durable.turn is not None:
             self.durable.awaited = True
             node.after(self.begin + self.pause(node), Try())
+        node.after(self.begin, Introduce())
 
     def recovered(self, node: Node) -> None:
+        self.introduce(node)
         if self.durable.awaited:
             node.after(self.pause(node), Try())
+
+    @on(Introduce)
+    def time_to_introduce(self, node: Node, sender: str, timer: Introduce) -> None:
+        self.introduce(node)
+
+    def introduce(self, node: Node) -> None:
+        """Say what the links cost and how much room there is: users may come to a broker that has had none yet."""
+        if self.serving.durable.version == 0:
+            self.serving.change(node)
 
     def pause(self, node: Node) -> float:
         return self.period if self.movers == "one" else self.period * (0.5 + node.rng.random())

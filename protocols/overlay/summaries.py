@@ -61,10 +61,6 @@ class Summaries(Protocol):
             self._knowledge = Knowledge(self.durable, self.me, self.links, self.capacity, self.space.channels)
         return self._knowledge
 
-    def started(self, node: Node) -> None:
-        """Say what the links cost and how much room there is: users may come to a broker that has none yet."""
-        self.change(node)
-
     def change(self, node: Node) -> None:
         """Something about the own users is new: tell all brokers, once they have acknowledged the last summary."""
         self.durable.changed = True

@@ -14,6 +14,7 @@ Decided here: of nodes with equal gain the first is chosen; a node that gains no
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -188,7 +189,18 @@ def degrees_from_stores(weight: Floats, stores: int, capacity: int, minimum: int
 def _filled(weight: Floats, places: int, minimum: int, most: int) -> Floats:
     """clip(scale * w_t, minimum, most) with the scale at which the sum is `places`."""
     positive = np.maximum(weight, 1e-12)
-    low, high = 0.0, most / positive.min()
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if np.clip(middle * positive, minimum, most).sum() < places else (low, middle)
-    return np.asarray(np.clip(high * positive, minimum, most))
+
+    def filled(scale: float) -> Floats:
+        return np.asarray(np.clip(scale * positive, minimum, most))
+
+    def total(scale: float) -> float:
+        return float(filled(scale).sum())
+
+    # Between two of these scales, at which a topic leaves its minimum or comes to the most, the sum is a straight line.
+    bends = np.unique(np.concatenate([minimum / positive, most / positive]))
+    after = bisect_left(bends, places, key=total)
+    if after in (0, len(bends)):
+        return filled(bends[min(after, len(bends) - 1)])
+    low, high = bends[after - 1], bends[after]
+    below, above = total(low), total(high)
+    return filled(low + (places - below) / (above - below) * (high - low))

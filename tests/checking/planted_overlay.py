@@ -72,7 +72,7 @@ PLANTED = [
     planted("keeps who has left", Serving, "leave", nothing, "one-broker-each"),
     planted("moves users to where they cost more", View, "changes", dearer_is_better, "one-mover-lowers-the-cost", 10),
     planted("thinks that there is room", Knowledge, "__init__", as_if_there_was_room, "capacities-are-kept"),
-    planted("does not introduce itself", Serving, "started", nothing, "no-saving-move-is-left"),
+    planted("does not introduce itself", Moving, "introduce", nothing, "no-saving-move-is-left"),
     planted("does not see who connects", Moving, "connected", nothing, "no-saving-move-is-left"),
     planted("waits for nobody on the way", Moving, "awaits_somebody", never, "no-saving-move-is-left", slow=True),
     planted("connects at once", Serving, "replicate", connected_at_once, "one-connection-each"),

@@ -169,7 +169,7 @@ def overtaken() -> dict[str, Any]:
             "publish_until": 210.0,
             "publish_scale": 6.0,
         },
-        "faults": [{"kind": "delay", "links": [["n5", "n4"]], "nth": [10], "by": 10.0}],
+        "faults": [{"kind": "delay", "links": [["n5", "n4"]], "nth": [9], "by": 10.0}],
     }
 
 
