@@ -22,8 +22,9 @@ def storage_broker(attached: Iterable[str], layer: Layer | None = None) -> Agent
     """A broker of a network with stores: it routes publications, advertisements, requests and responses."""
     attached = tuple(attached)
     coverage, subscriptions = Coverage(attached), Subscriptions(attached)
-    presence = Presence([coverage, subscriptions])
-    return Agent([presence, subscriptions, coverage, Retrieval(coverage)], layer)
+    retrieval = Retrieval(coverage)
+    presence = Presence([coverage, subscriptions, retrieval])
+    return Agent([presence, subscriptions, coverage, retrieval], layer)
 
 
 def relocation_broker(
@@ -56,6 +57,6 @@ def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer
     """A broker that also tells the manager what its clients request."""
     attached = tuple(attached)
     coverage, subscriptions = Coverage(attached), Subscriptions(attached)
-    presence = Presence([coverage, subscriptions])
     metering = Metering(coverage, subscriptions, report_every_s)
+    presence = Presence([coverage, subscriptions, metering])
     return Agent([presence, subscriptions, coverage, metering], layer)

@@ -34,4 +34,5 @@ def subscriber(home: str, wishes: Sequence[Wish], counted_from_s: float = 0.0, l
 
 def browsing_client(home: str, phases: Sequence[Phase], retry_after_s: float, layer: Layer | None = None) -> Agent:
     """All clients of one broker: they request at random times."""
-    return Agent([Presence(), Browsing(home, phases, retry_after_s)], layer)
+    browsing = Browsing(home, phases, retry_after_s)
+    return Agent([Presence([browsing]), browsing], layer)

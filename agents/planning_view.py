@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -147,9 +148,10 @@ def unserved(installed: Installed, world: World) -> Iterator[str]:
     stores = world.protocols(Following)
     held = {name: {topic for _, topic, _ in store.durable.history} for name, store in stores.items()}
     available = _held(stores, failed=False)
+    again = Counter((row["who"], row["number"]) for row in world.events.rows("passed_again"))
     for name, asking in world.protocols(Browsing).items():
         for number, request in asking.asked.items():
-            most = installed.published * request.attempts
+            most = installed.published * (request.attempts + again[name, number])
             if request.responses == 0 and request.topic in available:
                 yield f"{name} was never told what it asked for: request {number} for {request.topic}"
             elif request.responses > most:

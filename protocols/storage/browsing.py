@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from protocols.presence import Watcher
 from protocols.storage.retrieval import Request, Response
-from runtime.agent import Node, Protocol, Timer, on
+from runtime.agent import Node, Timer, on
 from runtime.message import message
 
 ATTEMPTS = 6
-"""How often a request is sent before the client gives up."""
+"""How often a request is sent, since the broker was last heard to be new, before the client gives up."""
 
 
 @message
@@ -63,8 +64,11 @@ class Asked:
     phase: int | None
     """None: it is not measured."""
 
-    at: float
+    due: float
+    """When it is sent again, if there is no answer by then."""
+
     attempts: int = 1
+    most: int = ATTEMPTS
     responses: int = 0
 
 
@@ -75,10 +79,11 @@ class Numbered:
     requests: int = 0
 
 
-class Browsing(Protocol):
+class Browsing(Watcher):
     """Stands for all clients of one broker: requests are a Poisson process for each topic, with rate r_i^t.
 
-    A request that stays without an answer is sent again: the store that had it may have failed.
+    A request that stays without an answer is sent again: the store that had it may have failed. How often is limited,
+    but the broker may be down for longer than that takes: when it is back, it is asked all that is open once more.
     """
 
     durable: Numbered
@@ -127,7 +132,9 @@ class Browsing(Protocol):
         measured = node.now >= self.phases[self.phase].measured_from
         self.durable.requests += 1
         number = self.durable.requests
-        self.asked[number] = self.open[number] = Asked(topic, self.phase if measured else None, node.now)
+        self.asked[number] = self.open[number] = Asked(
+            topic, self.phase if measured else None, node.now + self.retry_after_s
+        )
         node.send(self.home, Request(node.id, number, topic, (), ()))
         if not self.checking:
             self.check_later(node)
@@ -154,9 +161,20 @@ class Browsing(Protocol):
     def recheck(self, node: Node, sender: str, now: RecheckRequests) -> None:
         self.checking = False
         for number, request in self.open.items():
-            if request.attempts < ATTEMPTS and request.at + request.attempts * self.retry_after_s <= node.now:
-                request.attempts += 1
-                self.repeated += 1
-                node.send(self.home, Request(node.id, number, request.topic, (), ()))
-        if any(request.attempts < ATTEMPTS for request in self.open.values()):
+            if request.attempts < request.most and request.due <= node.now:
+                self.ask_again(node, number, request)
+        if any(request.attempts < request.most for request in self.open.values()):
+            self.check_later(node)
+
+    def ask_again(self, node: Node, number: int, request: Asked) -> None:
+        request.attempts += 1
+        request.due += self.retry_after_s
+        self.repeated += 1
+        node.send(self.home, Request(node.id, number, request.topic, (), ()))
+
+    def introduce(self, node: Node, peer: str) -> None:
+        for number, request in self.open.items():
+            request.due, request.most = node.now, request.attempts + ATTEMPTS
+            self.ask_again(node, number, request)
+        if self.open and not self.checking:
             self.check_later(node)

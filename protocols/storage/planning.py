@@ -198,7 +198,7 @@ def _filled(weight: Floats, places: int, minimum: int, most: int) -> Floats:
 
     # Between two of these scales, at which a topic leaves its minimum or comes to the most, the sum is a straight line.
     bends = np.unique(np.concatenate([minimum / positive, most / positive]))
-    after = bisect_left(bends, places, key=total)
+    after = bisect_left(bends, float(places), key=total)
     if after in (0, len(bends)):
         return filled(bends[min(after, len(bends) - 1)])
     low, high = bends[after - 1], bends[after]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from protocols.presence import Watcher
 from protocols.routing.topics import Publish
 from protocols.storage.coverage import Coverage
-from runtime.agent import Node, Protocol, on
+from runtime.agent import Node, on
 from runtime.message import Scalar, message, replace
 
 
@@ -56,18 +57,22 @@ class TopicCopy:
     path: tuple[str, ...]
 
 
-class Retrieval(Protocol):
+class Retrieval(Watcher):
     """Passes requests on towards a nearest store and responses back along the request's path.
 
     Equally near ways take turns. The paper does not say what becomes of a request for which there is no way:
     it waits until there is one. A request that comes back to a broker it has passed (its way changed meanwhile)
-    goes on from there without the detour.
+    goes on from there without the detour. Nor does it say what becomes of a request when a broker on its way fails:
+    each broker remembers what it has passed on until the first response comes back, and what it passed on to a
+    neighbour that is lost, or has lost its memory, it passes on again. Whoever asked may then get a response twice.
     """
 
     def __init__(self, coverage: Coverage) -> None:
         self.coverage = coverage
         self.turns: dict[str, int] = {}
         self.waiting: dict[str, list[Request | FetchTopic]] = {}
+        self.passed: dict[tuple[str, str, int], tuple[str, Request | FetchTopic]] = {}
+        """By who asked, topic and number: to which neighbour it went; there is no response yet."""
         coverage.route_found = self.route_found
 
     @on(Request, FetchTopic)
@@ -84,12 +89,23 @@ class Retrieval(Protocol):
             return
         turn = self.turns.get(request.topic, 0)
         self.turns[request.topic] = turn + 1
-        node.send(hops[turn % len(hops)], request)
+        hop = hops[turn % len(hops)]
+        self.passed[request.path[0], request.topic, request.number] = hop, request
+        node.send(hop, request)
 
     def route_found(self, node: Node, topic: str) -> None:
         for request in self.waiting.pop(topic, []):
             self.forward(node, request)
 
+    def neighbour_down(self, node: Node, peer: str) -> None:
+        for who, (hop, request) in list(self.passed.items()):
+            if hop == peer:
+                del self.passed[who]
+                node.log("passed_again", who=who[0], topic=request.topic, number=request.number)
+                self.forward(node, request)
+
     @on(Response, TopicCopy)
     def responded(self, node: Node, sender: str, response: Response | TopicCopy) -> None:
+        topic = response.topic if isinstance(response, TopicCopy) else response.publication.topic
+        self.passed.pop((response.path[0], topic, response.number), None)
         node.send(response.path[-1], replace(response, path=response.path[:-1]))

@@ -1,4 +1,4 @@
-"""Plans, and what stores say to them, can be lost: so both are said until they are heard."""
+"""Plans, what stores say to them, and requests can be lost: so all are said until they are heard."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import pytest
 
 from protocols.routing.topics import Publish
 from protocols.storage import manager
+from protocols.storage.browsing import Browsing
 from protocols.storage.following import Following
 from protocols.storage.manager import Managing
+from protocols.storage.retrieval import Retrieval
 from protocols.storage.store import Storing
 from runtime.agent import Node
 from runtime.testing.cases import Case, Schedule
 from runtime.testing.running import run_case
+from tests.checking.planted import nothing
 from tests.checking.standing import ran
 
 RULE = "stores-follow-the-plan"
@@ -126,6 +129,24 @@ def test_without_the_rule_that_is_about_it_a_loss_is_noticed(
     for target, name, bug in bugs:
         monkeypatch.setattr(target, name, bug)
     assert violation_in(lost) == told
+
+
+IMPATIENT = case(
+    *(Schedule(), 3, 0.05, {"topics": 1, "rate": 1.0, "begin": 20.0, "until": 60.0, "retry_after": 0.5}),
+    crash("n1", 30.0, 20.0),
+)
+"""A broker is down for longer than its clients try."""
+
+
+@pytest.mark.parametrize(
+    ("target", "rule", "who"), [(Browsing, "introduce", "client-n1"), (Retrieval, "neighbour_down", "client-n2")]
+)
+def test_a_broker_that_is_back_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, target: type[Any], rule: str, who: str
+) -> None:
+    assert violation_in(IMPATIENT) is None
+    monkeypatch.setattr(target, rule, nothing)
+    assert (violation_in(IMPATIENT) or "").startswith(f"requests-are-answered: {who} was never told what it asked for")
 
 
 def test_nobody_can_get_a_topic_that_only_a_store_has_which_is_down_for_good() -> None:
