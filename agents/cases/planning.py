@@ -11,8 +11,6 @@ DELAYS = (0.05, "uniform(0.01, 0.3)", "exponential(0.01, 0.1)")
 REACTIONS = ("reassign", "replan", "either")
 REQUESTED_S = 6.0
 LONGEST_DOWN_S = 3.0
-ATTEMPTS_OUTRUN = frozenset({"random", "priority"})
-"""Ways in which a client may give up before the shortest outage ends, which nobody claims to withstand."""
 
 
 def planning_case(draw: Draw) -> Case:
@@ -25,8 +23,6 @@ def planning_case(draw: Draw) -> Case:
     quiet = bool(draw.faults & {"crash"}) or draw.lossy or rng.random() < 0.2
     stores = draw.count(min(4, len(names)), 1)
     failures = some_failures(draw, began, stores) if rng.random() < 0.4 else {}
-    outages = bool(failures) or "crash" in draw.faults
-    recovered = began + REQUESTED_S + LONGEST_DOWN_S
     return draw.case(
         {
             "protocol": "planning",
@@ -36,7 +32,7 @@ def planning_case(draw: Draw) -> Case:
             "planning": planning_table(draw, stores, began, quiet, failures),
             "faults": draw.trouble(names, since=began + 1, until=began + REQUESTED_S, down=LONGEST_DOWN_S, most=0.3),
         },
-        since_s=recovered if outages and draw.way in ATTEMPTS_OUTRUN else began,
+        since_s=began,
     )
 
 

@@ -149,6 +149,16 @@ def test_a_broker_that_is_back_is_asked_again(
     assert (violation_in(IMPATIENT) or "").startswith(f"requests-are-answered: {who} was never told what it asked for")
 
 
+def test_a_request_of_which_nobody_notices_that_it_is_lost_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = {"kind": "drop", "links": [["client-n1", "n1"]], "one_way": True, "nth": [2]}
+    asking = {"topics": 1, "rate": 1.0, "begin": 20.0, "until": 40.0}
+    dropped = case(Schedule(), 3, 0.05, asking, lost)
+    assert violation_in(dropped) is None
+    monkeypatch.setattr(Browsing, "recheck", nothing)
+    never = "requests-are-answered: client-n1 was never told what it asked for: request 2 for t1"
+    assert violation_in(dropped) == never
+
+
 def test_nobody_can_get_a_topic_that_only_a_store_has_which_is_down_for_good() -> None:
     gone = {**ASKING, "react": "replan", "failures": {"gone": {"at": 402.0, "count": 1}}}
     shown, world = ran(case(Schedule(), 3, 0.05, gone))

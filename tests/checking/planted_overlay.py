@@ -63,7 +63,7 @@ PLANTED = [
     planted("thinks nothing foreign", Serving, "is_foreign", never, "nobody-gets-it-twice"),
     planted("thinks everything foreign", Serving, "is_foreign", yes, "nothing-lost-or-doubled"),
     planted("ends redirections at once", Serving, "is_past", yes, "nothing-lost-or-doubled"),
-    planted("counts later ones too", Serving, "is_past", counts_later_ones_too, "nothing-lost-or-doubled", slow=True),
+    planted("counts later ones too", Serving, "is_past", counts_later_ones_too, "nothing-lost-or-doubled", 2, True),
     planted("keeps what was held", Serving, "give_held", nothing, "nothing-lost-or-doubled"),
     planted("sends nothing on", Serving, "send_on", nothing, "nothing-lost-or-doubled"),
     planted("never disconnects", Serving, "disconnect", nothing, "hand-overs-end"),
