@@ -160,7 +160,7 @@ class DisseminationSystem(System):
     headings: ClassVar = {
         "publications": ("publication",),
         "served": ("format", "brokers that got it"),
-        "refused": ("broker and format that cannot be made", "publication"),
+        "refused": ("broker and format that cannot be made", "publications"),
         "costs": ("plans", "cost"),
         "saved_percent": ("compared with", "percent"),
         "blocks": ("five publications", "mean cost paid"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocols.dissemination.cag import members
@@ -45,11 +45,7 @@ def outcome(system: DisseminationSystem, world: World) -> dict[str, Any]:
             for publisher, number in in_time
         },
         "served": _served(system, deliveries),
-        "refused": {
-            f"{broker} {format_name}": f"{publisher} {number}"
-            for delivery in deliveries.values()
-            for (publisher, number), broker, format_name in delivery.refused
-        },
+        "refused": _refused(deliveries.values()),
         "planned_cost": total,
         "paid_cost": math.fsum(sum(both) for both in paid.values()),
         "paid_transmission": math.fsum(transmission for transmission, _ in paid.values()),
@@ -98,6 +94,15 @@ def _overhead(system: DisseminationSystem, probes: int, plans: int) -> float:
     sent = PROBE_MB * probes / (sum(system.cag.sizes) / len(system.cag.sizes))
     planning = system.settings.planning * plans / (sum(defined) / len(defined)) if defined else 0.0
     return system.settings.alpha * sent + system.settings.beta * planning
+
+
+def _refused(deliveries: Iterable[Delivery]) -> dict[str, str]:
+    """By broker and format, of which publications."""
+    refused: dict[str, list[str]] = {}
+    for delivery in deliveries:
+        for (publisher, number), broker, format_name in delivery.refused:
+            refused.setdefault(f"{broker} {format_name}", []).append(f"{publisher} {number}")
+    return {demand: ", ".join(sorted(publications)) for demand, publications in sorted(refused.items())}
 
 
 def _served(system: DisseminationSystem, deliveries: Mapping[str, Delivery]) -> dict[str, int]:

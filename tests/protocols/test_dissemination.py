@@ -227,6 +227,15 @@ def test_a_demand_without_a_way_is_refused_and_the_rest_is_served() -> None:
     assert [(refusal.original, refusal.wanted) for refusal in told] == [("svg", "gis")]
 
 
+def test_of_several_publications_each_refusal_is_named() -> None:
+    svg = '{at = %s, broker = "n9", topic = "fire", format = "svg", content = {severity = 9}}'
+    override = f"dissemination.publications=[{svg % 10.0}, {svg % 60.0}]"
+    assert simulate(load("dissemination", [override])).results["refused"] == {
+        "n1 gis": "n9 0, n9 1",
+        "n23 gis": "n9 0, n9 1",
+    }
+
+
 # Load (section 5)
 
 
