@@ -48,8 +48,8 @@ $(BROWSER): | $(VENV)/bin/python
 	@if command -v chromium || command -v chromium-browser || command -v google-chrome || command -v chrome; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null \
-	  || echo "Chromium could not be installed: the tests of pages are skipped" >&2; \
-	else echo "No Chromium on the PATH: the tests of pages are skipped; install chromium or google-chrome" >&2; fi >/dev/null
+	  || echo "Chromium could not be installed: the tests of pages will fail" >&2; \
+	else echo "No Chromium on the PATH: the tests of pages will fail; install chromium or google-chrome" >&2; fi >/dev/null
 	@touch $@
 
 clean:
