@@ -98,11 +98,14 @@ def _overhead(system: DisseminationSystem, probes: int, plans: int) -> float:
 
 def _refused(deliveries: Iterable[Delivery]) -> dict[str, str]:
     """By broker and format, of which publications."""
-    refused: dict[str, list[str]] = {}
+    refused: dict[str, list[Publication]] = {}
     for delivery in deliveries:
-        for (publisher, number), broker, format_name in delivery.refused:
-            refused.setdefault(f"{broker} {format_name}", []).append(f"{publisher} {number}")
-    return {demand: ", ".join(sorted(publications)) for demand, publications in sorted(refused.items())}
+        for publication, broker, format_name in delivery.refused:
+            refused.setdefault(f"{broker} {format_name}", []).append(publication)
+    return {
+        demand: ", ".join(f"{publisher} {number}" for publisher, number in sorted(publications))
+        for demand, publications in sorted(refused.items())
+    }
 
 
 def _served(system: DisseminationSystem, deliveries: Mapping[str, Delivery]) -> dict[str, int]:
