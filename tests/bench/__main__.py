@@ -15,7 +15,7 @@ from tests.bench.flooding import race
 from tests.bench.million import crowd
 from tests.bench.on_ray import ray_aims_table, ray_as_json, ray_race, ray_table
 from tests.bench.overlays import overlay_race, overlay_table
-from tests.bench.pages import page_cost, page_table
+from tests.bench.pages import frame_cost, frame_table, page_cost, page_table
 from tests.bench.parquet import log_cost
 from tests.bench.planning import planning_cost, planning_table
 from tests.bench.plans import plan_race, plan_table
@@ -46,6 +46,8 @@ def main(quick: bool, file: Path | None) -> None:
     console.print(aims_table(scores))
     pages = page_cost()
     console.print(page_table(pages))
+    frames = frame_cost()
+    console.print(frame_table(frames))
     sweep, read = sweep_cost(), log_read(QUICK_EVENTS if quick else EVENTS)
     console.print(sweep_table(sweep))
     console.print(log_read_table(read))
@@ -74,7 +76,7 @@ def main(quick: bool, file: Path | None) -> None:
                 | content_as_json(routing, matching)
                 | ray_as_json(ray_scores, ray_aims)
                 | {"planning": asdict(planning), "replicas": asdict(replicas)}
-                | {"pages": [asdict(cost) for cost in pages]}
+                | {"pages": [asdict(cost) for cost in pages], "frames_ms": frames}
                 | {"checks": [asdict(cost) | {"cases_per_s": cost.cases_per_s} for cost in checks]}
                 | {"overlays": [asdict(score) for score in overlays]}
                 | {"plans": [asdict(score) for score in plans]}

@@ -1,16 +1,30 @@
-"""What the report page of a run costs beside the run itself."""
+"""What the report page of a run costs beside the run itself, and what a frame of a page takes in Chromium."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 
+from playwright.sync_api import sync_playwright
 from rich.table import Table
 
 from runtime.report.page import page, report_of
 from runtime.run import simulate
 from runtime.scenario import load
+from runtime.spacetime.page import page as trace_page
+from tests.runtime.browser import CHROMIUM, FLAGS, frame_ms
+from tests.runtime.spacetime_cases import large
+
+EVENTS = 100_000
+MOVE = "diagram.move(turn % 2 ? 30 : -27, 0)"
+VIEWS = {
+    "all of it": "diagram.look(0, 1000)",
+    "near enough for arrows": "diagram.look(400, 410)",
+    "with the past of an event": "diagram.choose(50000), diagram.look(0, 1000)",
+}
 
 RUNS = {
     "many-stores": ("many-stores", ()),
@@ -58,4 +72,32 @@ def page_table(costs: Sequence[PageCost]) -> Table:
     for cost in costs:
         size = f"{cost.page_bytes / 1e6:.2f}"
         table.add_row(cost.run, f"{cost.nodes:,}", f"{cost.events:,}", f"{cost.run_s:.2f}", f"{cost.page_s:.2f}", size)
+    return table
+
+
+def frame_cost() -> dict[str, float]:
+    """Milliseconds from a move to the next frame of a space-time diagram; 17 is as fast as a screen."""
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        file = Path(folder) / "trace.html"
+        file.write_text(trace_page(large(EVENTS)), "utf-8")
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = browser.new_page(viewport={"width": 1400, "height": 850})
+        opened.goto(file.as_uri())
+        opened.evaluate("diagram.ready")
+        measured = {}
+        for view, change in VIEWS.items():
+            opened.evaluate(change)
+            measured[view] = frame_ms(opened, MOVE)
+        browser.close()
+    return measured
+
+
+def frame_table(measured: dict[str, float]) -> Table:
+    table = Table(
+        title=f"A trace of {EVENTS:,} events in Chromium: from a move to the next frame", title_justify="left"
+    )
+    table.add_column("what is seen")
+    table.add_column("median, ms", justify="right")
+    for view, took in measured.items():
+        table.add_row(view, f"{took:.0f}")
     return table

@@ -13,6 +13,8 @@ from runtime.faults import FaultPlan, Rule
 from runtime.message import message
 from runtime.network import Network, from_networkx
 from runtime.simulator import Simulator
+from runtime.spacetime import Caption, SpaceTime
+from runtime.spacetime.model import Arrow, Happening
 
 PLACES = ("n0", "n1", "n2", "n3", "n4")
 
@@ -97,3 +99,23 @@ def clocks(sim: Simulator) -> dict[str, list[tuple[int, ...]]]:
 
 def before(first: Sequence[int], second: Sequence[int]) -> bool:
     return all(mine <= theirs for mine, theirs in zip(first, second, strict=True)) and first != second
+
+
+def large(events: int, nodes: int = 100) -> SpaceTime:
+    """A relay race on a ring, as many at once as there are nodes."""
+    happenings = [Happening(0, node, "start", 0.0, 0.0, 0.0) for node in range(nodes)]
+    arrows: list[Arrow] = []
+    latest = list(range(nodes))
+    for number in range(1, events + 1):
+        source, target = number % nodes, (number * 7 + number // nodes) % nodes
+        arrival = number * 0.01
+        arrow = Arrow(latest[source], source, target, happenings[latest[source]].begun, f"T{number % 9}", (("n", "1"),))
+        arrow.arrival, arrow.effect = arrival, len(happenings)
+        found = Happening(number, target, "message", arrival, arrival, arrival, len(arrows), arrow.type)
+        found.before, latest[target] = latest[target], len(happenings)
+        arrows.append(arrow)
+        happenings.append(found)
+        if number % 50 == 0:
+            lost = Arrow(latest[target], target, source, arrival, "T0", (("n", "2"),), fate="dropped")
+            arrows.append(lost)
+    return SpaceTime([f"n{node}" for node in range(nodes)], {}, happenings, arrows, Caption("large"))

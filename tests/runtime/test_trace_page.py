@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from runtime.spacetime import Caption, Collector, Mark, SpaceTime
-from runtime.spacetime.model import Arrow, Happening
+from runtime.spacetime import Caption, Collector, Mark
 from runtime.spacetime.page import page
 from runtime.spacetime.rerun import draw
-from tests.runtime.browser import IN_CHROMIUM
+from tests.runtime.browser import IN_CHROMIUM, strokes
 from tests.runtime.command import brokerlab
-from tests.runtime.spacetime_cases import before, clocked, clocks, faulty
+from tests.runtime.spacetime_cases import before, clocked, clocks, faulty, large
 
 pytestmark = IN_CHROMIUM
 
@@ -276,54 +275,21 @@ def test_wheel_drag_and_buttons_move_the_view(browser: Browser, lossy: Path) -> 
     opened.page.close()
 
 
-def large(events: int, nodes: int = 100) -> SpaceTime:
-    """A relay race on a ring, as many at once as there are nodes."""
-    happenings = [Happening(0, node, "start", 0.0, 0.0, 0.0) for node in range(nodes)]
-    arrows: list[Arrow] = []
-    latest = list(range(nodes))
-    for number in range(1, events + 1):
-        source, target = number % nodes, (number * 7 + number // nodes) % nodes
-        arrival = number * 0.01
-        arrow = Arrow(latest[source], source, target, happenings[latest[source]].begun, f"T{number % 9}", (("n", "1"),))
-        arrow.arrival, arrow.effect = arrival, len(happenings)
-        found = Happening(number, target, "message", arrival, arrival, arrival, len(arrows), arrow.type)
-        found.before, latest[target] = latest[target], len(happenings)
-        arrows.append(arrow)
-        happenings.append(found)
-        if number % 50 == 0:
-            lost = Arrow(latest[target], target, source, arrival, "T0", (("n", "2"),), fate="dropped")
-            arrows.append(lost)
-    return SpaceTime([f"n{node}" for node in range(nodes)], {}, happenings, arrows, Caption("large"))
-
-
-MEASURE = """async () => {
-  const frame = () => new Promise(requestAnimationFrame), times = [];
-  await frame();
-  for (let turn = 0; turn < 40; turn++) {
-    const began = performance.now();
-    diagram.move(turn % 2 ? 30 : -27, 0);
-    await frame();
-    times.push(performance.now() - began);
-  }
-  return times.sort((a, b) => a - b)[20];
-}"""
-
-
-def test_a_hundred_thousand_events_stay_smooth(browser: Browser, tmp_path: Path) -> None:
+def test_a_frame_of_a_hundred_thousand_events_has_no_more_than_can_be_seen(browser: Browser, tmp_path: Path) -> None:
+    """Nothing is timed here: `make bench` has the milliseconds."""
     file = tmp_path / "large.html"
     file.write_text(page(large(100_000)), "utf-8")
     assert file.stat().st_size < 5_000_000
     opened = Opened(browser, file)
-    assert opened.ask("performance.now()") < 10_000
     assert opened.ask("diagram.level()") == "density"
     assert opened.pixels(RED) > 500
-    usual = {"whole": opened.ask(MEASURE)}
+    moved = "diagram.move(30, 0)"
+    drawn = {"whole": strokes(opened.page, moved)}
     opened.ask("diagram.look(400, 410)")
     assert opened.ask("diagram.level()") == "arrows"
-    usual["near"] = opened.ask(MEASURE)
+    drawn["near"] = strokes(opened.page, moved)
     opened.ask("diagram.choose(50000), diagram.look(0, 1000)")
-    usual["chosen"] = opened.ask(MEASURE)
-    # A frame has 17 ms where nothing else runs; machines that share their cores are allowed ten times that.
-    assert max(usual.values()) < 170, usual
+    drawn["chosen"] = strokes(opened.page, moved)
+    assert min(drawn.values()) > 100 and max(drawn.values()) < 20_000, drawn
     assert opened.complaints == []
     opened.page.close()
