@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import networkx
@@ -12,7 +13,7 @@ from agents.dissemination_outcome import paid_costs
 from protocols.dissemination.content_messages import Publication
 from protocols.dissemination.delivery import Delivery, Planned
 from protocols.dissemination.identifiers import full_tables, nearest
-from protocols.dissemination.rendezvous import Issue, Rendezvous
+from protocols.dissemination.rendezvous import Issue, Rendezvous, Wish
 from protocols.dissemination.tapestry import Tapestry
 from protocols.routing.filters import matches
 from runtime.system import World
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from agents.dissemination import DisseminationSystem
 
 Mesh = Mapping[str, Tapestry]
+Wishes = Mapping[str, list[tuple[int, Wish]]]
+"""The numbered subscriptions of brokers to one topic."""
 
 
 def _mesh(world: World) -> Mesh:
@@ -56,19 +59,20 @@ def wrong_roots(world: World, base: int, topics: Mapping[str, str]) -> list[str]
     """Follow the routes from everywhere to the keys of these topics."""
     mesh, found = _mesh(world), []
     for topic, root in _roots(mesh, base, topics).items():
-        ends = {name: _end_of_route(mesh, name, topics[topic]) for name in mesh}
+        ends = _ends_of_routes(mesh, topics[topic])
         found += [f"{name} finds {end} as the root of {topic}, not {root}" for name, end in ends.items() if end != root]
     return found
 
 
-def _end_of_route(mesh: Mesh, start: str, key: str) -> str:
-    here, level = start, 0
-    while here in mesh:
-        hop, level = mesh[here].next_hop(key, level)
-        if hop is None:
-            break
-        here = hop.name
-    return here
+def _ends_of_routes(mesh: Mesh, key: str) -> dict[str, str]:
+    """From everywhere; routes that meet go on together, and a digit is resolved with every hop."""
+
+    @cache
+    def end(here: str, level: int) -> str:
+        hop, then = mesh[here].next_hop(key, level) if here in mesh else (None, level)
+        return here if hop is None else end(hop.name, then)
+
+    return {name: end(name, 0) for name in mesh}
 
 
 def misplaced(system: DisseminationSystem, world: World, topics: Mapping[str, str]) -> Iterator[str]:
@@ -125,13 +129,15 @@ def _undisturbed(system: DisseminationSystem, world: World) -> Iterator[tuple[Pu
 def missing(system: DisseminationSystem, world: World) -> Iterator[str]:
     """Every undisturbed publication is planned once, for all who want it and were known in time, and they get it."""
     deliveries, desks, mesh = world.protocols(Delivery), world.protocols(Rendezvous), _mesh(world)
+    living = {name: desks[name] for name in mesh}
+    wishes = _wishes_by_topic(system)
     for publication, issue in _undisturbed(system, world):
         plans = [delivery.planned[publication] for delivery in deliveries.values() if publication in delivery.planned]
         if len(plans) != 1:
             yield f"{publication} was planned by {len(plans)} rendezvous points"
         for own in plans:
             yield from _unserved(system, deliveries, publication, own)
-            yield from _unplanned(system, {name: desks[name] for name in mesh}, publication, issue, own)
+            yield from _unplanned(system, living, wishes.get(issue.topic, {}), publication, issue, own)
 
 
 def _unserved(
@@ -142,20 +148,34 @@ def _unserved(
             yield f"{name} did not get {publication} in {', '.join(system.cag.names(wanted))}"
 
 
+def _wishes_by_topic(system: DisseminationSystem) -> Mapping[str, Wishes]:
+    found: dict[str, dict[str, list[tuple[int, Wish]]]] = {}
+    for broker, wishes in system.wishes.items():
+        for number, wish in enumerate(wishes):
+            found.setdefault(wish.topic, {}).setdefault(broker, []).append((number, wish))
+    return found
+
+
 def _unplanned(
-    system: DisseminationSystem, desks: Mapping[str, Rendezvous], publication: Publication, issue: Issue, own: Planned
+    system: DisseminationSystem,
+    desks: Mapping[str, Rendezvous],
+    wishes: Wishes,
+    publication: Publication,
+    issue: Issue,
+    own: Planned,
 ) -> Iterator[str]:
     """What was planned for whom is what the scenario says, for all whose subscription was known in time."""
     publisher, number = publication
+    issued_at = desks[publisher].issued_at[number]
     possible = system.cag.reachable(system.cag.set_of([issue.original]))
-    for broker, wishes in system.wishes.items():
-        meant = [wish.topic == issue.topic and matches(wish.conditions, issue.content) for wish in wishes]
+    for broker in dict.fromkeys((*wishes, *own.wanted)):
         known = desks[broker].known_at if broker in desks else {}
-        in_time = [known.get(place, math.inf) < desks[publisher].issued_at[number] for place in range(len(wishes))]
-        due, most = (
-            possible & system.cag.set_of(f for wish, ok in zip(wishes, chosen, strict=True) if ok for f in wish.formats)
-            for chosen in ([a and b for a, b in zip(meant, in_time, strict=True)], meant)
-        )
+        due = most = 0
+        for place, wish in wishes.get(broker, ()):
+            if matches(wish.conditions, issue.content):
+                formats = possible & system.cag.set_of(wish.formats)
+                most |= formats
+                due |= formats if known.get(place, math.inf) < issued_at else 0
         planned = own.wanted.get(broker, 0)
         if due & ~planned or planned & ~(most if broker in desks else 0):
             yield f"{publication} was not planned for what {broker} wants"

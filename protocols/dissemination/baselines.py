@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from protocols.dissemination.cag import Rates
-from protocols.dissemination.making import Making
+from protocols.dissemination.making import making
 from protocols.dissemination.plan import Plan, Tree, below, tidied
 
 
 def all_in_root(tree: Tree, rates: Rates, available: int) -> Plan:
     """AIR: the root makes every format that is wanted; a link carries what is wanted below it."""
     sets = below(tree)
-    operators = Making(rates, available).operators(sets[0])
+    operators = making(rates, available).operators(sets[0])
     return tidied(Plan(tree, (available, *sets[1:]), (operators, *((),) * (len(tree) - 1))))
 
 
@@ -20,6 +20,6 @@ def all_in_leaves(tree: Tree, rates: Rates, available: int) -> Plan:
     Formats that are wanted in the form in which they arrive are not made again. With several formats at the root (in
     a subtree), a link carries those from which somebody below makes something.
     """
-    making = Making(rates, available)
-    operators = tuple(making.operators(wanted) for wanted in tree.wanted)
+    made = making(rates, available)
+    operators = tuple(made.operators(wanted) for wanted in tree.wanted)
     return tidied(Plan(tree, (available,) * len(tree), operators))

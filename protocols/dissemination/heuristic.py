@@ -54,7 +54,8 @@ def heuristic(
     depth: int = 1,
 ) -> Plan:
     """Refine an initial plan, at most so many times; without a number, until no subtree promises a saving."""
-    return Refining(INITIAL[initial](tree, rates, available), rates, depth).run(iterations)
+    plan = INITIAL[initial](tree, rates, available)
+    return plan if iterations == 0 else Refining(plan, rates, depth).run(iterations)
 
 
 class Refining:

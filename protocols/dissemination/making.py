@@ -1,7 +1,8 @@
 """Making formats from others at one broker: the cheapest operators, found over sets of formats.
 
 To make a set from what is at hand is a minimum directed Steiner tree in the CAG. Here it is solved over all sets at
-once, one format at a time: whoever has the set A and makes f pays for the cheapest operator from a member of A.
+once, one format at a time: whoever has the set A and makes f pays for the cheapest operator from a member of A. Arrays
+of costs have a row for each set, and a column for each of the nodes that are looked at together.
 """
 
 from __future__ import annotations
@@ -17,48 +18,49 @@ from protocols.dissemination.cag import Matrix, Rates, members
 from protocols.dissemination.plan import Operator
 
 Costs = NDArray[np.float64]
+Sets = NDArray[np.int64]
 LONG = 16
 MOST_FORMATS = 16
 """Sets of more formats than this are too many to go through."""
 
 
 @lru_cache(maxsize=8)
-def adding(conversion: Matrix) -> list[Costs]:
-    """For each format f and each set A: the cheapest operator from a member of A to f."""
-    arrays = []
+def adding(conversion: Matrix) -> tuple[Costs, NDArray[np.int8]]:
+    """For each format f and each set A: the cheapest operator from a member of A to f, and its source."""
+    costs, sources = [], []
     for target in range(len(conversion)):
-        costs = np.array([math.inf])
+        least, first = np.array([math.inf]), np.zeros(1, dtype=np.int8)
         for source in range(len(conversion)):
-            costs = np.concatenate([costs, np.minimum(costs, conversion[source][target])])
-        arrays.append(costs)
-    return arrays
+            cost = conversion[source][target]
+            first = np.concatenate([first, np.where(cost < least, np.int8(source), first)])
+            least = np.concatenate([least, np.minimum(least, cost)])
+        costs.append(least)
+        sources.append(first)
+    return np.array(costs), np.array(sources)
 
 
-def halves(costs: Costs, place: int) -> list[tuple[Costs, Costs]]:
+def halves(costs: Costs, place: int, beside: int = 0) -> list[tuple[Costs, Costs]]:
     """The costs of the sets without this format, and of the same sets with it: pairs of views.
 
-    Sets that differ in a low bit lie so close together that numpy would loop over a few numbers at a time; they come
-    in several pairs instead, each a long one.
+    Where only a few numbers would lie side by side, numpy would loop over a few at a time; they come in several pairs
+    instead, each a long one. What is to fit another array is cut as one with so many columns beside each other.
     """
-    step = 1 << place
-    if step >= LONG or len(costs) < 2 * LONG * LONG:
-        view = costs.reshape(-1, 2, step)
-        return [(view[:, 0, :], view[:, 1, :])]
+    step, (sets, columns) = 1 << place, costs.shape
+    if step * (beside or columns) >= LONG or sets < 2 * LONG * LONG:
+        view = costs.reshape(-1, 2, step, columns)
+        return [(view[:, 0], view[:, 1])]
     return [(costs[start :: 2 * step], costs[start + step :: 2 * step]) for start in range(step)]
 
 
-def keep_less(costs: Costs, place: int, charge: Costs | None, scratch: Costs, factor: float = 1.0) -> None:
-    """Sets without the format may also get it, at this charge: take the lesser cost, in place."""
-    charges = halves(charge, place) if charge is not None else None
-    for pair, (without, having) in enumerate(halves(costs, place)):
-        if charges is None:
-            np.minimum(without, having, out=without)
-            continue
+def keep_less(costs: Costs, place: int, charge: Costs, factors: Costs | None, scratch: Costs) -> None:
+    """Sets without the format may also get it, at this charge for a factor of 1: take the lesser cost, in place."""
+    charges = halves(charge[:, None], place, beside=costs.shape[1])
+    for (without, having), (added, _) in zip(halves(costs, place), charges, strict=True):
         room = scratch[: without.size].reshape(without.shape)
-        if factor == 1.0:
-            np.add(having, charges[pair][0], out=room)
+        if factors is None:
+            np.add(having, added, out=room)
         else:
-            np.multiply(charges[pair][0], factor, out=room)
+            np.multiply(added, factors, out=room)
             np.add(having, room, out=room)
         np.minimum(without, room, out=without)
 
@@ -73,33 +75,45 @@ def passes(costs: Costs, groups: Iterable[Sequence[int]]) -> Iterator[int]:
             yield from group
 
 
-def make_before(costs: Costs, rates: Rates, factor: float = 1.0) -> Costs:
+def make_before(costs: Costs, rates: Rates, factors: Costs) -> Costs:
     """Turns the cost of going on with a set into the cost of having it and making more first, in place."""
-    arrays = adding(rates.conversion)
-    scratch = np.empty_like(costs)
+    charges, _ = adding(rates.conversion)
+    scratch = np.empty(costs.size)
+    unless_all_are_1 = factors if (factors != 1.0).any() else None
     # What is made last is gone through first.
     for place in passes(costs, reversed(rates.sources_first)):
-        keep_less(costs, place, arrays[place], scratch, factor)
+        keep_less(costs, place, charges[place], unless_all_are_1, scratch)
     return costs
 
 
-def made_before(costs: Costs, at_hand: int, rates: Rates, factor: float = 1.0) -> tuple[int, list[Operator]]:
-    """What is made first from this set, read off the array that `make_before` left, and what is at hand then."""
-    operators: list[Operator] = []
-    while at_hand:
-        best, operator = math.inf, (0, 0)
-        for target in range(rates.count):
-            if not at_hand >> target & 1:
-                source = min(members(at_hand), key=lambda place: rates.conversion[place][target])
-                # As in make_before, to the last bit.
-                cost = float(costs[at_hand | 1 << target] + rates.conversion[source][target] * factor)
-                if cost < best:
-                    best, operator = cost, (source, target)
-        if best > costs[at_hand] or best == math.inf:
-            break
-        operators.append(operator)
-        at_hand |= 1 << operator[1]
+def made_before(
+    costs: Costs, rows: Sets, at_hand: Sets, rates: Rates, factors: Costs
+) -> tuple[Sets, list[list[Operator]]]:
+    """What each node makes first from what it has, read off what `make_before` left in its row, and has then."""
+    charges, sources = adding(rates.conversion)
+    bits = (1 << np.arange(rates.count))[:, None]
+    at_hand = at_hand.copy()
+    operators: list[list[Operator]] = [[] for _ in at_hand]
+    busy = np.flatnonzero(at_hand)
+    while busy.size:
+        have = at_hand[busy]
+        # As in make_before, to the last bit.
+        options = costs[rows[busy], have | bits] + charges[:, have] * factors[busy]
+        options[have & bits != 0] = math.inf
+        targets = options.argmin(axis=0)
+        least = options[targets, np.arange(busy.size)]
+        goes_on = (least <= costs[rows[busy], have]) & (least < math.inf)
+        busy, have, targets = busy[goes_on], have[goes_on], targets[goes_on]
+        for node, source, target in zip(busy, sources[targets, have], targets, strict=True):
+            operators[node].append((int(source), int(target)))
+        at_hand[busy] = have | 1 << targets
     return at_hand, operators
+
+
+@lru_cache(maxsize=16)
+def making(rates: Rates, available: int) -> Making:
+    """Found once for all plans that begin with the same formats."""
+    return Making(rates, available)
 
 
 class Making:
@@ -114,16 +128,18 @@ class Making:
             self._reach = self._reached()
             self._having = self._reach.copy()
             for place in range(rates.count):
-                keep_less(self._having, place, None, self._having)
+                for without, having in halves(self._having[:, None], place):
+                    np.minimum(without, having, out=without)
 
     def _reached(self) -> Costs:
         """What it costs to come to have exactly each set."""
         rates = self.rates
         costs = np.full(1 << rates.count, math.inf)
         costs[self.available] = 0.0
-        arrays = adding(rates.conversion)
+        charges, _ = adding(rates.conversion)
         for place in passes(costs, rates.sources_first):
-            for (without, having), (charge, _) in zip(halves(costs, place), halves(arrays[place], place), strict=True):
+            pairs = zip(halves(costs[:, None], place), halves(charges[place][:, None], place), strict=True)
+            for (without, having), (charge, _) in pairs:
                 np.minimum(having, without + charge, out=having)
         return costs
 

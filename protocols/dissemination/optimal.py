@@ -9,13 +9,19 @@ formats once. That is O(n m 2^m).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
 from protocols.dissemination.cag import Rates, members
-from protocols.dissemination.making import MOST_FORMATS, Costs, halves, made_before, make_before
+from protocols.dissemination.making import MOST_FORMATS, Costs, Sets, halves, made_before, make_before
 from protocols.dissemination.plan import Operator, Plan, Tree, tidied
+
+AT_A_TIME = 1 << 15
+"""So many costs of sets stay close to the processor while nodes are looked at together."""
+KEPT = 1 << 23
+"""So many may be kept for the leaves: 64 MiB."""
 
 
 class TooManyFormatsError(ValueError):
@@ -54,94 +60,166 @@ def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = 10) -
 
 
 class _Search:
-    """The arrays W of the inner nodes; those of leaves are made again when they are needed."""
+    """The arrays W, of many nodes at a time: from the leaves to the root, then plans from the root to the leaves.
+
+    `own[place]` is what a node pays, for a factor of 1, for what it makes for itself outside of this search. Where the
+    leaves' arrays would be too many to keep, they are made again when they are needed.
+    """
 
     def __init__(self, tree: Tree, rates: Rates, own: Sequence[Costs | None] | None = None) -> None:
         self.tree = tree
         self.rates = rates
         self.own = own
+        self.sets = np.arange(1 << rates.count, dtype=np.int32)
         self.sizes = _set_sums(rates.transmission)
-        self.best: dict[int, Costs] = {}
+        self.node_factors, self.link_factors = np.array(tree.node_factors), np.array(tree.link_factors)
+        self.wanted = np.array(tree.wanted, dtype=np.int32)
+        self.leaves = list(self._portions(self._leaves_alike()))
+        self.levels = _levels_from_leaves(tree)
+        inner = [place for level in self.levels for place in level]
+        self.keeps_leaves = len(tree) == 1 or len(tree) * len(self.sets) <= KEPT
+        kept = [*inner, *(group[0] for portion in self.leaves for group in portion if self.keeps_leaves)]
+        self.row = {place: row for row, place in enumerate(kept)}
+        self.best = np.empty((len(kept), len(self.sets)))
         waiting: dict[int, Costs] = {}
-        last: tuple[object, Costs] | None = None
-        for place in self._leaves_alike_together():
-            last = self._of_leaf(place, last)
-            self._offer(waiting, place, last[1])
-        self.top = last[1] if last is not None else np.zeros(1)
-        for place in range(len(tree) - 1, -1, -1):
-            if tree.children[place]:
-                going_on = waiting.pop(place)
-                self._refuse_unless_wanted(going_on, place)
-                self.best[place] = make_before(going_on, rates, tree.node_factors[place])
-                self._offer(waiting, place, self.best[place])
-                self.top = self.best[place]
+        for portion in self.leaves:
+            self._settled_below(portion, self._of_leaves(portion), waiting, keep=self.keeps_leaves)
+            for group in portion:
+                self.row |= {place: self.row[group[0]] for place in group if self.keeps_leaves}
+        for level in self.levels:
+            for portion in self._portions([[place] for place in level]):
+                going_on = np.stack([waiting.pop(place) for (place,) in portion], axis=1)
+                self._settled_below(portion, self._best(portion, going_on), waiting, keep=True)
+        self.top = self.best[self.row[0]]
 
-    def _leaves_alike_together(self) -> list[int]:
+    def _leaves_alike(self) -> list[list[int]]:
+        """Leaves that want the same at the same cost share an array."""
         tree = self.tree
-        leaves = [place for place in range(len(tree)) if not tree.children[place]]
-        return sorted(leaves, key=lambda place: (tree.wanted[place], tree.node_factors[place]))
+        groups: dict[object, list[int]] = {}
+        for place, below in enumerate(tree.children):
+            if not below:
+                own = None if self.own is None else id(self.own[place])
+                factors = tree.node_factors[place], tree.link_factors[place]
+                groups.setdefault((tree.wanted[place], own, *factors), []).append(place)
+        return list(groups.values())
 
-    def _of_leaf(self, place: int, last: tuple[object, Costs] | None) -> tuple[object, Costs]:
-        """The array of a leaf; leaves that want the same share it."""
-        key = (self.tree.wanted[place], self.tree.node_factors[place], None if self.own is None else place)
-        if last is not None and last[0] == key:
-            return last
-        costs = np.zeros(1 << self.rates.count)
-        self._refuse_unless_wanted(costs, place)
-        return key, make_before(costs, self.rates, self.tree.node_factors[place])
+    def _portions(self, groups: Sequence[list[int]]) -> Iterator[Sequence[list[int]]]:
+        """As many at a time as fit into what a processor has close by."""
+        size = max(1, AT_A_TIME // len(self.sets))
+        for start in range(0, len(groups), size):
+            yield groups[start : start + size]
 
-    def _refuse_unless_wanted(self, costs: Costs, place: int) -> None:
-        """One cannot go on without what the node's own subscribers want."""
-        for wanted in members(self.tree.wanted[place]):
-            for without, _ in halves(costs, wanted):
-                without[...] = math.inf
-        if self.own is not None and (own := self.own[place]) is not None:
-            costs += own
+    def _of_leaves(self, portion: Sequence[list[int]]) -> Costs:
+        return self._best(portion, np.zeros((len(self.sets), len(portion))))
 
-    def _offer(self, waiting: dict[int, Costs], place: int, best: Costs) -> None:
-        """Add to the parent's costs what the best subset for this child costs, for every set at hand there."""
-        if place == 0:
+    def _best(self, portion: Sequence[list[int]], going_on: Costs) -> Costs:
+        """From what going on with each set costs to W, in place."""
+        places = np.array([group[0] for group in portion])
+        wanted = self.wanted[places]
+        # One cannot go on without what the node's own subscribers want.
+        np.copyto(going_on, math.inf, where=self.sets[:, None] & wanted != wanted)
+        for column, place in enumerate(places):
+            if self.own is not None and (own := self.own[place]) is not None:
+                going_on[:, column] += own * self.node_factors[place]
+        return make_before(going_on, self.rates, self.node_factors[places])
+
+    def _settled_below(self, portion: Sequence[list[int]], best: Costs, waiting: dict[int, Costs], keep: bool) -> None:
+        """Add to the parents' costs what the best subset for each child costs, for every set at hand there."""
+        first = [group[0] for group in portion]
+        if keep:
+            self.best[[self.row[place] for place in first]] = best.T
+        if first == [0]:
             return
-        costs = best + self.sizes * self.tree.link_factors[place]
-        for format_place in range(self.rates.count):
-            for without, having in halves(costs, format_place):
+        costs = best + self.sizes[:, None] * self.link_factors[first]
+        for place in range(self.rates.count):
+            for without, having in halves(costs, place):
                 np.minimum(having, without, out=having)
-        parent = self.tree.parents[place]
-        if parent in waiting:
-            waiting[parent] += costs
-        else:
-            waiting[parent] = costs
+        for group, offered in zip(portion, np.ascontiguousarray(costs.T), strict=True):
+            for place in group:
+                parent = self.tree.parents[place]
+                if parent in waiting:
+                    waiting[parent] += offered
+                else:
+                    waiting[parent] = offered.copy()
 
     def plan(self, available: int) -> Plan:
         return tidied(self.plan_untidied(available))
 
     def plan_untidied(self, available: int) -> Plan:
-        tree, rates = self.tree, self.rates
-        arrives = [available] * len(tree)
-        at_hand = [0] * len(tree)
-        operators: list[tuple[Operator, ...]] = [()] * len(tree)
+        found = _Found(self, available)
+        found.settle([0], self.best, [self.row[0]])
+        for level in _levels_from_root(self.tree):
+            there = [place for place in level if place in self.row]
+            found.settle(there, self.best, [self.row[place] for place in there])
+        if not self.keeps_leaves:
+            for portion in self.leaves:
+                best = self._of_leaves(portion).T
+                rows = [row for row, group in enumerate(portion) for _ in group]
+                found.settle([place for group in portion for place in group], best, rows)
+        return Plan(self.tree, tuple(found.arrives.tolist()), tuple(map(tuple, found.operators)))
 
-        def settle(place: int, best: Costs) -> None:
+
+class _Found:
+    """A plan, as it is read off the arrays W; what is at hand at the parents must have been settled before."""
+
+    def __init__(self, search: _Search, available: int) -> None:
+        self.search = search
+        self.arrives = np.full(len(search.tree), available)
+        self.at_hand = np.zeros(len(search.tree), dtype=np.int64)
+        self.operators: list[list[Operator]] = [[] for _ in search.tree.names]
+
+    def settle(self, places: Sequence[int], best: Costs, rows: Sequence[int]) -> None:
+        """What these nodes get and do, whose arrays are these rows."""
+        if not places:
+            return
+        tree, search = self.search.tree, self.search
+        families: dict[int, list[int]] = {}
+        for number, place in enumerate(places):
             if place:
-                arrives[place] = self._best_subset(place, best, at_hand[tree.parents[place]])
-            at_hand[place], made = made_before(best, arrives[place], rates, tree.node_factors[place])
-            operators[place] = tuple(made)
+                families.setdefault(int(self.at_hand[tree.parents[place]]), []).append(number)
+        own, here = np.array(rows), np.array(places)
+        for at_hand, children in families.items():
+            subsets = _subsets(at_hand)
+            links = search.link_factors[here[children]]
+            costs = best[own[children][:, None], subsets] + search.sizes[subsets] * links[:, None]
+            self.arrives[here[children]] = subsets[costs.argmin(axis=1)]
+        factors = search.node_factors[here]
+        self.at_hand[here], made = made_before(best, own, self.arrives[here], search.rates, factors)
+        for place, operators in zip(places, made, strict=True):
+            self.operators[place] = operators
 
-        for place in range(len(tree)):
-            if tree.children[place]:
-                settle(place, self.best.pop(place))
-        last: tuple[object, Costs] | None = None
-        for place in self._leaves_alike_together():
-            last = self._of_leaf(place, last)
-            settle(place, last[1])
-        return Plan(tree, tuple(arrives), tuple(operators))
 
-    def _best_subset(self, place: int, best: Costs, at_hand: int) -> int:
-        subsets = np.zeros(1, dtype=np.int64)
-        for member in members(at_hand):
-            subsets = np.concatenate([subsets, subsets | 1 << member])
-        costs = best[subsets] + self.sizes[subsets] * self.tree.link_factors[place]
-        return int(subsets[np.argmin(costs)])
+def _levels_from_leaves(tree: Tree) -> list[list[int]]:
+    """The inner nodes: first those whose children are leaves, then those whose children are among the former, ..."""
+    heights = [0] * len(tree)
+    for place in range(len(tree) - 1, 0, -1):
+        parent = tree.parents[place]
+        heights[parent] = max(heights[parent], heights[place] + 1)
+    levels: list[list[int]] = [[] for _ in range(max(heights))]
+    for place, height in enumerate(heights):
+        if height:
+            levels[height - 1].append(place)
+    return levels
+
+
+def _levels_from_root(tree: Tree) -> list[list[int]]:
+    """The children of the root, their children, ..."""
+    depths = [0] * len(tree)
+    for place, parent in enumerate(tree.parents[1:], start=1):
+        depths[place] = depths[parent] + 1
+    levels: list[list[int]] = [[] for _ in range(max(depths))]
+    for place, depth in enumerate(depths):
+        if depth:
+            levels[depth - 1].append(place)
+    return levels
+
+
+def _subsets(formats: int) -> Sets:
+    """All of them, in order."""
+    subsets = np.zeros(1, dtype=np.int64)
+    for member in members(formats):
+        subsets = np.concatenate([subsets, subsets | 1 << member])
+    return subsets
 
 
 def _set_sums(values: Sequence[float]) -> Costs:
@@ -155,30 +233,35 @@ def _set_sums(values: Sequence[float]) -> Costs:
 def _carrying(tree: Tree, rates: Rates, available: int, carried: Sequence[int]) -> Plan:
     """Search over the carried formats alone; what a broker makes for itself is charged by the cheapest chains."""
     place_of = {wide: narrow for narrow, wide in enumerate(carried)}
+    others = [f for f in range(rates.count) if f not in place_of]
     narrow_rates = Rates(
         tuple(rates.transmission[f] for f in carried),
         tuple(tuple(rates.closure[a][b] for b in carried) for a in carried),
     )
 
+    chains = {target: _cheapest_from(carried, target, rates) for target in others}
+
+    @cache
     def narrow(formats: int) -> int:
         return sum(1 << place_of[f] for f in members(formats) if f in place_of)
 
-    def own_cost(place: int) -> Costs | None:
-        extra = [f for f in members(tree.wanted[place]) if f not in place_of]
-        if not extra:
-            return None
-        total = np.zeros(1 << len(carried))
-        for target in extra:
-            costs = np.array([math.inf])
-            for source in carried:
-                costs = np.concatenate([costs, np.minimum(costs, rates.closure[source][target])])
-            total += costs * tree.node_factors[place]
-        return total
+    @cache
+    def own_cost(wanted: int) -> Costs | None:
+        return sum((chains[f] for f in others if wanted >> f & 1), start=np.zeros(1)) if wanted else None
 
+    others_of_all = sum(1 << f for f in others)
     small = Tree(tree.names, tree.parents, tuple(map(narrow, tree.wanted)), tree.node_factors, tree.link_factors)
-    own = [own_cost(place) for place in range(len(tree))]
+    own = [own_cost(wanted & others_of_all) for wanted in tree.wanted]
     found = _Search(small, narrow_rates, own).plan_untidied(narrow(available))
     return _widened(tree, rates, found, carried)
+
+
+def _cheapest_from(carried: Sequence[int], target: int, rates: Rates) -> Costs:
+    """For each set of carried formats, the cheapest chain from one of them."""
+    costs = np.array([math.inf])
+    for source in carried:
+        costs = np.concatenate([costs, np.minimum(costs, rates.closure[source][target])])
+    return costs
 
 
 def _widened(tree: Tree, rates: Rates, found: Plan, carried: Sequence[int]) -> Plan:

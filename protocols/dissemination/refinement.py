@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from protocols.dissemination.cag import Rates
 from protocols.dissemination.identifiers import nearest, shared
-from protocols.dissemination.making import Making
+from protocols.dissemination.making import making
 from protocols.dissemination.plan import Operator, Plan, Tree, tidied
 
 Planner = Callable[[Tree, Rates, int], Plan]
@@ -82,7 +82,7 @@ def followed(plan: Plan, tree: Tree, rates: Rates) -> Plan:
     available = plan.arrives[0]
     own = Plan(tree, (available, *arrives[1:]), (plan.operators[0], *operators[1:]))
     missing = arrives[0] & ~own.at_hand(0)
-    more = Making(rates, own.at_hand(0)).operators(missing) if missing else ()
+    more = making(rates, own.at_hand(0)).operators(missing) if missing else ()
     return tidied(Plan(tree, own.arrives, ((*plan.operators[0], *more), *operators[1:])))
 
 

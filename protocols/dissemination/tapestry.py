@@ -130,17 +130,18 @@ class Tapestry(Protocol):
 
     def next_hop(self, key: str, level: int, skip: str = "") -> tuple[Contact | None, int]:
         """Where a message goes of whose key so many digits are resolved; None if it has reached the root."""
-        while level < len(key):
-            wanted, own = VALUES[key[level]], VALUES[self.identifier[level]]
-            for step in range(self.base):
-                digit = (wanted + step) % self.base
-                if digit == own and (not self.durable.left or self.knows_deeper(level, skip)):
+        table, identifier = self.table, self.identifier
+        for place in range(level, len(key)):
+            own, first = VALUES[identifier[place]], VALUES[key[place]]
+            if first == own and not self.durable.left:
+                continue
+            for digit in (*range(first, self.base), *range(first)):
+                if digit == own and (not self.durable.left or self.knows_deeper(place, skip)):
                     break
-                contact = self.table.get((level, digit))
+                contact = table.get((place, digit))
                 if contact is not None and contact.name != skip:
-                    return contact, level + 1
-            level += 1
-        return None, level
+                    return contact, place + 1
+        return None, len(key)
 
     def knows_deeper(self, level: int, skip: str) -> bool:
         """Is there anybody else who has so many digits and one more in common with this node?"""

@@ -13,7 +13,7 @@ import protocols.dissemination.optimal as optimal_module
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import make_cag, members, weigh
 from protocols.dissemination.heuristic import INITIAL, Refining, heuristic
-from protocols.dissemination.making import Making
+from protocols.dissemination.making import making
 from protocols.dissemination.multilayer import Multilayer
 from protocols.dissemination.optimal import TooManyFormatsError, optimal, optimal_carrying
 from protocols.dissemination.plan import InfeasibleDemandError, Plan, check_demands, make_tree, tidied
@@ -120,7 +120,7 @@ def test_formats_are_made_in_the_cheapest_way(instance: Instance, wanted: int) -
     rates = instance.rates
     wanted &= (1 << instance.formats) - 1
     tree = make_tree([-1], [wanted])
-    plan = Plan(tree, (1,), (Making(rates, 1).operators(wanted),))
+    plan = Plan(tree, (1,), (making(rates, 1).operators(wanted),))
     assert plan.problems(rates) == []
     assert plan.cost(rates) == near(least_cost(tree, rates, 1))
 
@@ -132,8 +132,19 @@ def test_long_arrays_are_gone_through_like_short_ones(monkeypatch: pytest.Monkey
     assert optimal(instance.tree, instance.rates, 1) == first
 
 
+@pytest.mark.parametrize("setting", ["AT_A_TIME", "KEPT"])
+@FEW
+@given(instance=instances(6, 30))
+def test_plans_do_not_depend_on_how_many_nodes_are_looked_at_together_or_kept(setting: str, instance: Instance) -> None:
+    tree, rates = instance.tree, instance.rates
+    plans = optimal(tree, rates, 1), optimal_carrying(tree, rates, 1, most=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimal_module, setting, 0)
+        assert (optimal(tree, rates, 1), optimal_carrying(tree, rates, 1, most=3)) == plans
+
+
 def test_the_tests_find_an_optimum_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimal_module, "make_before", lambda costs, rates, factor=1.0: costs)
+    monkeypatch.setattr(optimal_module, "make_before", lambda costs, rates, factors: costs)
     instance = Instance(formats=3, brokers=4, seed=1)
     assert optimal(instance.tree, instance.rates, 1).cost(instance.rates) != near(
         least_cost(instance.tree, instance.rates, 1)
