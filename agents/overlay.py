@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 from agents.cases.overlay import overlay_case
 from agents.linked import is_complete, over_links
 from agents.overlay_cast import overlay_broker, overlay_user
+from agents.overlay_outcome import lives_of, present, serving_of, total_cost_of, wrong_deliveries, wrong_homes
 from agents.overlay_settings import OverlaySettings, assign, draw, planned_events
 from agents.reports.overlay import overlay_report
 from protocols.overlay.content import Instance, Places
@@ -109,7 +110,7 @@ class OverlaySystem(System):
     def results(self, world: World) -> dict[str, Any]:
         trees = SpanningTrees(self.drawn.instance.core)
         before = self.drawn.beginning
-        at_random, start = (_total(before, a, trees) for a in (self.at_random, self.assignment))
+        at_random, start = (total_cost_of(before, a, trees) for a in (self.at_random, self.assignment))
         instance, assignment, names = self._now(world)
         access, core = access_cost(instance, assignment), core_cost(Aggregates.of(instance, assignment), trees)
         bound = least_access_cost(instance)
@@ -144,21 +145,21 @@ class OverlaySystem(System):
         drawn = self.drawn
         if not self.settings.live:
             return drawn.beginning, self.assignment, list(drawn.names[: drawn.at_first])
-        there = [
-            (name, using.durable)
-            for name, using in world.protocols(Using).items()
-            if using.durable.home is not None and using.durable.profile is not None and not using.durable.left
-        ]
-        rates = np.zeros((len(there), drawn.space.channels))
+        there = {name: life for name, life in present(world).items() if life.home is not None}
+        homes = [self.brokers.index(str(life.home)) for life in there.values()]
+        return self._instance(there), np.array(homes, dtype=np.int64), list(there)
+
+    def _instance(self, users: Mapping[str, Life]) -> Instance:
+        """These users, as they are now."""
+        drawn = self.drawn
+        rates = np.zeros((len(users), drawn.space.channels))
         interests = np.zeros_like(rates)
-        for place, (_, life) in enumerate(there):
+        for place, life in enumerate(users.values()):
             assert life.profile is not None
             rates[place] = life.profile.rates
             interests[place, list(life.profile.interests)] = 1.0
-        access = drawn.instance.access[[self.place[name] for name, _ in there]]
-        homes = [self.brokers.index(str(life.home)) for _, life in there]
-        instance = Instance(rates, interests, access, drawn.instance.core, drawn.instance.capacity)
-        return instance, np.array(homes, dtype=np.int64), [name for name, _ in there]
+        access = drawn.instance.access[[self.place[name] for name in users]]
+        return Instance(rates, interests, access, drawn.instance.core, drawn.instance.capacity)
 
     def _moved(self, world: World) -> dict[str, Any]:
         plans = [moving.durable for moving in world.protocols(Moving).values()]
@@ -187,11 +188,11 @@ class OverlaySystem(System):
     def _costs(self, world: World) -> tuple[float, list[tuple[dict[str, Any], float]]]:
         """The true total cost at the start, and each move with the cost after it."""
         assignment, trees = self.assignment.copy(), SpanningTrees(self.drawn.instance.core)
-        start = _total(self.drawn.instance, assignment, trees)
+        start = total_cost_of(self.drawn.instance, assignment, trees)
         after = []
         for row in world.events.rows("move"):
             assignment[self.place[row["user"]]] = self.brokers.index(row["foreign"])
-            after.append((row, _total(self.drawn.instance, assignment, trees)))
+            after.append((row, total_cost_of(self.drawn.instance, assignment, trees)))
         return start, after
 
     def _rises(self, world: World) -> int | None:
@@ -215,26 +216,38 @@ class OverlaySystem(System):
     # What should hold
 
     @eventually
+    def whoever_fits_is_let_in(self, world: World) -> Iterable[str]:
+        """No user is without a broker while one has room for it."""
+        there = present(world)
+        served = {name: life for name, life in there.items() if life.home is not None}
+        homes = [self.brokers.index(str(life.home)) for life in served.values()]
+        for name in (name for name in there if name not in served):
+            instance = self._instance({**served, name: there[name]})
+            for place, broker in enumerate(self.brokers):
+                if loads(instance, np.array([*homes, place]))[place] <= instance.capacity[place] * (1 + 1e-9):
+                    yield f"{name} has no broker, and {broker} has room"
+
+    @eventually
     def one_broker_each(self, world: World) -> Iterable[str]:
         """Every user that is there is with exactly one broker, the one that it thinks it is with."""
-        return _wrong_homes(_lives(world), _serving(world))
+        return wrong_homes(lives_of(world), serving_of(world))
 
     @eventually
     def nothing_lost_or_doubled(self, world: World) -> Iterable[str]:
         """Who wanted a publication from before it was made to the end has it once; nobody has it twice."""
-        return _wrong_deliveries(_lives(world))
+        return wrong_deliveries(lives_of(world))
 
     @eventually
     def hand_overs_end(self, world: World) -> Iterable[str]:
         """No broker still redirects for a user that has moved."""
-        return [f"{name} still redirects for {user}" for name, s in _serving(world).items() for user in s.departed]
+        return [f"{name} still redirects for {user}" for name, s in serving_of(world).items() for user in s.departed]
 
     @eventually
     def one_mover_lowers_the_cost(self, world: World) -> Iterable[str]:
         """With one mover at a time, once all users are registered and stay as they are, no move raises the cost."""
         if self.settings.movers == "one" and not self._changes:
             cost, after = self._costs(world)
-            registered = max((life.confirmed[0][0] for life in _lives(world).values() if life.confirmed), default=0.0)
+            registered = max((life.confirmed[0][0] for life in lives_of(world).values() if life.confirmed), default=0.0)
             for row, total in after:
                 if total > cost * (1 + RISE) and row["decided"] > registered:
                     yield f"the cost rose from {cost:g} to {total:g} when {row['user']} moved to {row['foreign']}"
@@ -247,19 +260,19 @@ class OverlaySystem(System):
             return
         instance, assignment, names = self._now(world)
         load, trees = loads(instance, assignment), SpanningTrees(self.drawn.instance.core)
-        cost = _total(instance, assignment, trees)
+        cost = total_cost_of(instance, assignment, trees)
         users = world.protocols(Using)
         for user in (place for place, name in enumerate(names) if users[name].willing):
             for broker in np.flatnonzero(load + instance.demand[user] <= instance.capacity).tolist():
                 elsewhere = assignment.copy()
                 elsewhere[user] = broker
-                if (less := _total(instance, elsewhere, trees)) < cost * (1 - LEFT):
+                if (less := total_cost_of(instance, elsewhere, trees)) < cost * (1 - LEFT):
                     yield f"{names[user]} could lower the cost from {cost:g} to {less:g} at {self.brokers[broker]}"
 
     @always
     def nobody_gets_it_twice(self, world: World) -> Iterable[str]:
         """No user has ever received the same publication twice."""
-        for name, life in _lives(world).items():
+        for name, life in lives_of(world).items():
             if life.received and max(life.received.values()) > 1:
                 yield f"{name} received a publication twice"
 
@@ -267,7 +280,7 @@ class OverlaySystem(System):
     def one_connection_each(self, world: World) -> Iterable[str]:
         """No two brokers are connected to the same user."""
         connected: dict[str, str] = {}
-        for broker, state in _serving(world).items():
+        for broker, state in serving_of(world).items():
             for user, resident in state.residents.items():
                 if resident.connected and connected.setdefault(user, broker) != broker:
                     yield f"{user} is connected to {connected[user]} and {broker}"
@@ -275,12 +288,12 @@ class OverlaySystem(System):
     @sometimes
     def a_user_moves(self, world: World) -> bool:
         """A user has been handed over."""
-        return any(life.moves for life in _lives(world).values())
+        return any(life.moves for life in lives_of(world).values())
 
     @sometimes
     def a_publication_is_late(self, world: World) -> bool:
         """A publication has come to a broker after its subscriber had gone, and was redirected."""
-        return any(state.redirected for state in _serving(world).values())
+        return any(state.redirected for state in serving_of(world).values())
 
     @eventually
     def capacities_are_kept(self, world: World) -> Iterable[str]:
@@ -300,54 +313,3 @@ class OverlaySystem(System):
                     continue
                 yield f"{self.brokers[broker]} has more than its capacity, and {names[user]} could move"
                 break
-
-
-def _lives(world: World) -> dict[str, Life]:
-    return {name: using.durable for name, using in world.protocols(Using).items()}
-
-
-def _serving(world: World) -> dict[str, Any]:
-    return {name: found.durable for name, found in world.protocols(Serving).items()}
-
-
-def _total(instance: Instance, assignment: Places, trees: SpanningTrees) -> float:
-    return access_cost(instance, assignment) + core_cost(Aggregates.of(instance, assignment), trees)
-
-
-def _wrong_homes(lives: dict[str, Life], serving: dict[str, Any]) -> Iterator[str]:
-    """Every user that is there is with exactly one broker, the one that it thinks it is with."""
-    for name, life in lives.items():
-        homes = [broker for broker, state in serving.items() if name in state.residents]
-        if life.left or life.profile is None:
-            wanted = []
-        elif life.home is None:
-            yield f"{name} has no broker: all of them are full"
-            continue
-        else:
-            wanted = [life.home]
-        if homes != wanted:
-            yield f"{name} is with {homes}, not {wanted}"
-
-
-def _wrong_deliveries(lives: dict[str, Life]) -> Iterator[str]:
-    """Who wanted a publication from before it was made to the end has it once; nobody has it twice."""
-    for name, life in lives.items():
-        for (publisher, number), times in life.received.items():
-            if times > 1:
-                yield f"{name} received publication {number} of {publisher} {times} times"
-            if number not in lives[publisher].published:
-                yield f"{name} received publication {number} of {publisher}, who never made it"
-        if life.left:
-            continue
-        for publisher, other in lives.items():
-            if publisher == name:
-                continue
-            for number, (at, content) in other.published.items():
-                if (publisher, number) not in life.received and _is_due(life, at, content):
-                    yield f"{name} never received publication {number} of {publisher} at {at:g}"
-
-
-def _is_due(life: Life, at: float, content: tuple[float, ...]) -> bool:
-    """Was a registration with this content in force before, and has the user not changed its mind since?"""
-    in_force = max((number for when, number in life.confirmed if when <= at), default=0)
-    return in_force > 0 and all(profile.matches(content) for profile in life.profiles[in_force - 1 :])

@@ -130,15 +130,14 @@ def overlay_table(draw: Draw, brokers: int, settled: float = SETTLED) -> dict[st
 def _with_little_room(
     draw: Draw, overlay: dict[str, Any], churn: dict[str, int], brokers: int
 ) -> tuple[dict[str, Any], dict[str, int]]:
-    """Brokers turn users away, but there is always one that has room.
+    """Brokers turn users away, but when nobody is being handed over there is always one that has room.
 
     If everybody wants everything and nobody changes that, all users need the same: all that is published. So a
     capacity is a number of users. One that is being handed over counts twice, and so does what it publishes.
     """
     movers = draw.rng.choice(["none", "one", "many"])
-    # With many movers at once nobody joins, for a newcomer that no broker takes would not be served.
-    few = {"joins": 0 if movers == "many" else draw.count(3, 1), "leaves": churn.get("leaves", 0)}
+    few = {"joins": draw.count(3, 1), "leaves": churn.get("leaves", 0)}
     users = overlay["users"] + few["joins"]
-    fit = 2 * (users // brokers + 1) if movers == "one" else (users - 1) // brokers + 1
+    fit = (users - 1) // brokers + 1
     room = {"capacity_factor": fit * brokers / users, "width": 1.0, "movers": movers}
     return {key: value for key, value in overlay.items() if key != "capacity"} | room, few

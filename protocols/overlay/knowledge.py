@@ -92,6 +92,9 @@ class State:
     residents: dict[str, Resident] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
     departed: dict[str, dict[int, Departed]] = field(default_factory=dict)
+    turned_away: dict[str, Register] = field(default_factory=dict)
+    """Users that came when there was no room; they are told when there is."""
+
     core_paid: float = 0.0
     redirect_paid: float = 0.0
     redirected: int = 0

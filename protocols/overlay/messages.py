@@ -29,6 +29,11 @@ class Full:
     """I have no room for you: ask another broker."""
 
 
+@message(tag="overlay.Room")
+class Room:
+    """I had no room for you, and have now: come if you are with no other broker."""
+
+
 @message(tag="overlay.Leave")
 class Leave:
     """I want nothing any more."""

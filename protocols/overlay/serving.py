@@ -27,6 +27,7 @@ from protocols.overlay.messages import (
     Registered,
     Replicate,
     Replicated,
+    Room,
     Update,
 )
 from protocols.overlay.redirecting import Redirecting
@@ -45,9 +46,18 @@ class Serving(Redirecting):
         elif self.knows.room_for(wish):
             version = self.durable.version + 1
             self.durable.residents[sender] = Resident(wish, stay=0, since=version, confirm=version)
+            self.durable.turned_away.pop(sender, None)
             self.change(node)
         else:
+            self.durable.turned_away[sender] = wish
             self.sessions.tell(node, sender, Full())
+
+    def invite(self, node: Node) -> None:
+        """Room may come to be when a user leaves or a hand-over ends, here or elsewhere."""
+        for user, wish in list(self.durable.turned_away.items()):
+            if self.knows.room_for(wish):
+                del self.durable.turned_away[user]
+                self.sessions.tell(node, user, Room())
 
     @on(Update)
     def updated(self, node: Node, sender: str, news: Update) -> None:
@@ -104,6 +114,7 @@ class Serving(Redirecting):
                 resident.confirm = None
                 self.give(node, user, Registered(resident.register.number))
         self.fence_off(node)
+        self.invite(node)
 
     # Publications
 
@@ -234,6 +245,7 @@ class Serving(Redirecting):
     def learned(self, node: Node) -> None:
         for user in list(self.durable.asked):
             self.answer(node, user)
+        self.invite(node)
 
     def answer(self, node: Node, user: str) -> None:
         """Refuse only if all is known here that the home broker knew: it will not ask again before it knows more."""

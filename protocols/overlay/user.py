@@ -22,6 +22,7 @@ from protocols.overlay.messages import (
     Register,
     Registered,
     RequestToMove,
+    Room,
 )
 from protocols.overlay.session import Sessions
 from runtime.agent import Node, Protocol, on
@@ -126,7 +127,8 @@ class Using(Protocol):
             return
         life.profile = plan.profile
         life.profiles.append(plan.profile)
-        if plan.do == "join":
+        if life.home is None:  # it joins, or has found no room so far
+            life.full = []
             life.home = self.first or self.brokers[self.costs.index(min(self.costs))]
             node.log("home", broker=life.home)
         self.register(node)
@@ -143,13 +145,23 @@ class Using(Protocol):
 
     @on(Full)
     def full(self, node: Node, sender: str, news: Full) -> None:
-        """Try the next cheapest broker; with none left, this user is not served."""
+        """Try the next cheapest broker; with none left, this user is not served until one has room."""
         life = self.durable
         life.full.append(sender)
         others = [(cost, name) for cost, name in zip(self.costs, self.brokers, strict=True) if name not in life.full]
         life.home = min(others)[1] if others and not life.left else None
         node.log("home", broker=life.home or "")
         self.register(node)
+
+    @on(Room)
+    def room(self, node: Node, sender: str, news: Room) -> None:
+        """If another broker is being asked meanwhile, and refuses, this one is asked again."""
+        life = self.durable
+        life.full = [name for name in life.full if name != sender]
+        if life.home is None and not life.left:
+            life.home = sender
+            node.log("home", broker=sender)
+            self.register(node)
 
     # Publishing and receiving
 

@@ -11,6 +11,7 @@ from protocols.overlay.mover import Moving
 from protocols.overlay.moves import Candidate, View
 from protocols.overlay.serving import Serving
 from protocols.overlay.session import Sessions
+from protocols.overlay.user import Using
 from runtime.agent import Node
 from tests.checking.planted import Planted, never, nothing
 
@@ -75,6 +76,8 @@ PLANTED = [
     planted("does not introduce itself", Moving, "introduce", nothing, "no-saving-move-is-left"),
     planted("does not see who connects", Moving, "connected", nothing, "no-saving-move-is-left"),
     planted("waits for nobody on the way", Moving, "awaits_somebody", never, "no-saving-move-is-left", slow=True),
+    planted("invites nobody", Serving, "invite", nothing, "whoever-fits-is-let-in"),
+    planted("follows no invitation", Using, "room", nothing, "whoever-fits-is-let-in"),
     planted("connects at once", Serving, "replicate", connected_at_once, "one-connection-each"),
     planted("does not wait for all", Serving, "replicated", without_waiting, "runs-without-error"),
 ]
