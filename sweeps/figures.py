@@ -39,25 +39,27 @@ def draw_all(sweep: Sweep, tables: Mapping[str, DataFrame], folder: Path) -> lis
     folder.mkdir(exist_ok=True)
     drawn = []
     for name, figure in sweep.figures.items():
-        rows = _rows(sweep, name, figure, tables)
+        rows = rows_of(sweep, name, figure, tables)
         if rows:
             drawn.append(_draw(sweep, figure, _series(sweep, figure, rows), folder / name))
     return drawn
 
 
-def _rows(sweep: Sweep, name: str, figure: Figure, tables: Mapping[str, DataFrame]) -> Points:
+def rows_of(sweep: Sweep, name: str, figure: Figure, tables: Mapping[str, DataFrame]) -> Points:
     by_iteration = figure.kind == "curve" and figure.x == "iteration"
     table = tables.get("curves_by_iteration" if by_iteration else TABLES.get(figure.kind, "curves"))
     if table is None:
         return []
     prefix = "percent_" if figure.kind == "percent" else ""
-    columns = {"x": figure.x, "y": f"{prefix}mean", "half": f"{prefix}half_width"}
+    subject = "curve" if figure.kind == "curve" else "measure"
+    columns = {"x": subject if figure.along else figure.x, "y": f"{prefix}mean", "half": f"{prefix}half_width"}
     try:
-        chosen = table.where(F.col("curve" if figure.kind == "curve" else "measure") == figure.y).where(figure.where)
+        chosen = table.where(F.col(subject).isin(list(figure.along) or [figure.y])).where(figure.where)
         rows = chosen.select(*figure.series, *(F.col(old).alias(new) for new, old in columns.items())).toArrow()
     except PySparkException as problem:
         raise SweepError(f"figures.{name}.where", str(problem).strip().splitlines()[0]) from problem
-    return [row for row in rows.to_pylist() if row["y"] is not None]
+    found = [row for row in rows.to_pylist() if row["y"] is not None]
+    return [{**row, "x": figure.along[row["x"]]} for row in found] if figure.along else found
 
 
 def _series(sweep: Sweep, figure: Figure, rows: Points) -> dict[str, Points]:

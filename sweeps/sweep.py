@@ -79,11 +79,14 @@ class Figure(Settings):
     """A picture of one table: error bars are 95 % intervals."""
 
     title: str
-    y: str = Field(examples=["messages"])
+    y: str = Field("", examples=["messages"])
     """A measure, or a curve."""
 
     x: str = Field("time", examples=["nodes"])
     """A parameter for a measure; `time` or `iteration` for a curve."""
+
+    along: dict[str, float] = Field(default_factory=dict, examples=[{"first_hour": 1, "second_hour": 2}])
+    """Instead of x and y: several measures, each at its place on the x axis."""
 
     kind: Literal["means", "differences", "percent", "curve"] = "means"
     """`differences` and `percent` compare each algorithm with the baseline on the same instance."""
@@ -96,6 +99,14 @@ class Figure(Settings):
     y_label: str = ""
     x_scale: Literal["linear", "log"] = "linear"
     y_scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.y) == bool(self.along):
+            raise ValueError("write either y or along")
+        if self.along and (self.kind == "curve" or not (self.x_label and self.y_label)):
+            raise ValueError("along is for measures, and asks for x_label and y_label")
+        return self
 
 
 class Claim(Settings):
@@ -178,9 +189,12 @@ class Sweep(Settings):
                 for value in values:
                     _known(f"studies.{study}.{name}", value, self.parameters[name].values)
         for name, figure in self.figures.items():
-            _known(f"figures.{name}.y", figure.y, self.curves if figure.kind == "curve" else self.measures)
-            axes = ("time", "iteration") if figure.kind == "curve" else tuple(self.parameters)
-            _known(f"figures.{name}.x", figure.x, axes)
+            for measure in figure.along:
+                _known(f"figures.{name}.along", measure, self.measures)
+            if figure.y:
+                _known(f"figures.{name}.y", figure.y, self.curves if figure.kind == "curve" else self.measures)
+                axes = ("time", "iteration") if figure.kind == "curve" else tuple(self.parameters)
+                _known(f"figures.{name}.x", figure.x, axes)
             for series in figure.series:
                 _known(f"figures.{name}.series", series, ("algorithm", *self.parameters))
         for place, claim in enumerate(self.claims):

@@ -18,8 +18,10 @@ import pytest
 from pyspark.sql import SparkSession
 from scipy import stats
 
+from sweeps import figures
 from sweeps.aggregate import described
 from tests.sweeps.conftest import EXAMPLE, Finished, sweep_command
+from tests.sweeps.example.sweep import SWEEP
 
 ROOT = EXAMPLE.parent.parent.parent
 SEVERAL = ("--spark-master", "local-cluster[2,1,1024]")
@@ -68,6 +70,14 @@ def test_means_deviations_intervals_and_quantiles(finished: Finished, measure: s
         assert (row["min"], row["max"]) == (values.min(), values.max())
         for name, share in {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}.items():
             assert row[name] == pytest.approx(np.quantile(values, share), rel=1e-12)
+
+
+def test_a_figure_shows_several_measures_each_at_its_place(finished: Finished, spark: SparkSession) -> None:
+    means = spark.read.parquet(str(finished.folder / "tables" / "means.parquet"))
+    drawn = figures.rows_of(SWEEP, "both", SWEEP.figures["both"], {"means": means})
+    places = {"messages": 1.0, "quiet_after": 2.5}
+    wanted = [(places[r["measure"]], r["mean"]) for r in rows_of(finished, "means") if r["measure"] in places]
+    assert sorted((row["x"], row["y"]) for row in drawn) == sorted(wanted) and len(wanted) == 8
 
 
 def test_formulas_and_truths_are_measures_and_what_is_missing_counts_nowhere(finished: Finished) -> None:

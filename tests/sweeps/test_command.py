@@ -34,6 +34,13 @@ def test_a_missing_file_is_told(name: str) -> None:
         ("key =", "kee =", "parameters.brokers.kee"),
         ('path = "messages"', "", "measures.messages: write either path or formula"),
         ('y = "messages"', 'y = "mesages"', "figures.cost.y: 'mesages' is not one of"),
+        (
+            'y = "messages"',
+            'along = { mesages = 1 }\nx_label = "x"\ny_label = "y"',
+            "figures.cost.along: 'mesages' is not",
+        ),
+        ('y = "messages"', 'y = "messages"\nalong = { messages = 1 }', "figures.cost: write either y or along"),
+        ('y = "messages"', "along = { messages = 1 }", "figures.cost: along is for measures, and asks for x_label"),
         ('key = "network.degree"', 'key = "network.degre"', "network.degre: unknown key"),
         ("runs = 4", "runs = 0", "runs"),
     ],
@@ -86,7 +93,7 @@ def test_the_example_of_the_guide_runs(ray: object, spark: SparkSession, tmp_pat
 
 def test_the_report_needs_no_other_file(finished: Finished) -> None:
     html = (finished.folder / "report.html").read_text("utf-8")
-    assert html.count("<svg") == 3
+    assert html.count("<svg") == 4
     assert not re.findall(r"<(?:link|script|img)\b|@import|url\((?!#f\d)", html)
     assert "Everyone hears." in html
     assert "pyspark" in html

@@ -30,6 +30,12 @@ SWEEP = Sweep(
     figures={
         "messages": Figure(title="Messages", x="nodes", y="messages"),
         "more": Figure(title="More messages", x="nodes", y="messages", kind="percent"),
+        "both": Figure(
+            title="Messages, then time",
+            along={"messages": 1.0, "quiet_after": 2.5},
+            x_label="first one, then the other",
+            y_label="how much",
+        ),
         "knowing": Figure(title="Who knows", y="knowing", kind="curve", series=("algorithm", "nodes")),
     },
     claims=(
