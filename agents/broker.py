@@ -13,6 +13,7 @@ from protocols.routing.connections import Connections
 from protocols.routing.content import ContentRouting
 from protocols.routing.topics import Subscriptions
 from protocols.storage.coverage import Coverage
+from protocols.storage.following import PLAN, READY
 from protocols.storage.manager import Metering
 from protocols.storage.retrieval import Retrieval
 from runtime.agent import Agent, Layer
@@ -56,7 +57,7 @@ def relocation_broker(
 def metering_broker(attached: Iterable[str], report_every_s: float, layer: Layer | None = None) -> Agent:
     """A broker that also tells the manager what its clients request."""
     attached = tuple(attached)
-    coverage, subscriptions = Coverage(attached), Subscriptions(attached)
+    coverage, subscriptions = Coverage(attached), Subscriptions(attached, retained=(PLAN, READY))
     metering = Metering(coverage, subscriptions, report_every_s)
     presence = Presence([coverage, subscriptions, metering])
     return Agent([presence, subscriptions, coverage, metering], layer)

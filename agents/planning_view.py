@@ -202,8 +202,12 @@ def misplaced(installed: Installed, world: World) -> Iterator[str]:
 
 
 def _held(stores: Mapping[str, Following], failed: bool) -> set[str]:
-    """What stores hold that are down, or that are up."""
-    return {topic for store in stores.values() if store.failed == failed for topic in store.durable.topics}
+    """What stores serve that are up, or have on their disks that are down: some may have failed on their return."""
+    found = set()
+    for store in stores.values():
+        if store.failed == failed:
+            found |= {*store.durable.topics, *(store.durable.returning if failed else ())}
+    return found
 
 
 def orphaned(installed: Installed, world: World) -> Iterator[str]:

@@ -84,7 +84,7 @@ def some_failures(draw: Draw, began: float, stores: int) -> dict[str, Any]:
         f"failure{number}": {
             "at": began + rng.uniform(1, REQUESTED_S - 1),
             "count": rng.randint(0, stores),
-            "recover_after": rng.uniform(0.5, LONGEST_DOWN_S),
+            **({"recover_after": rng.uniform(0.5, LONGEST_DOWN_S)} if rng.random() < 0.8 else {}),
         }
         for number in range(1, draw.count(2, 1) + 1)
     }

@@ -4,6 +4,10 @@ A subscription travels to every broker and leaves, at each, the neighbour it fir
 towards the subscriber, which publications follow. On a network with cycles the trees of several subscribers
 differ, so a broker passes each publication on once and drops it when it comes again. Cancelling works as for
 advertisements: by number, and a living subscriber that hears itself cancelled subscribes again.
+
+A broker that was away has forgotten who subscribed to what, and until its neighbours have told it, it passes nothing
+on. Of topics that are retained, brokers therefore keep each publisher's last publication, for subscriptions that come
+later from a neighbour: enough where only the last word counts. (Not in the paper, whose brokers do not fail.)
 """
 
 from __future__ import annotations
@@ -44,8 +48,9 @@ class Unsubscribe:
 class Subscriptions(Watcher):
     """Keeps the subscription table ST of a broker and passes publications on."""
 
-    def __init__(self, attached: Iterable[str] = ()) -> None:
+    def __init__(self, attached: Iterable[str] = (), retained: Iterable[str] = ()) -> None:
         self.attached = frozenset(attached)
+        self.last: dict[str, dict[str, Publish]] = {topic: {} for topic in retained}
         self.towards: dict[str, dict[str, tuple[str, int]]] = {}
         self.cancelled: dict[tuple[str, str], int] = {}
         self.seen: set[tuple[str, int]] = set()
@@ -66,10 +71,14 @@ class Subscriptions(Watcher):
         if wish.number <= self.cancelled.get((wish.topic, wish.subscriber), 0):
             return
         subscribers = self.towards.setdefault(wish.topic, {})
-        if wish.subscriber in subscribers and subscribers[wish.subscriber][1] >= wish.number:
+        known = wish.subscriber in subscribers
+        if known and subscribers[wish.subscriber][1] >= wish.number:
             return
         subscribers[wish.subscriber] = (sender, wish.number)
         node.broadcast(wish, skip=sender, to=self.brokers(node))
+        if not known and sender not in self.attached:
+            for publication in self.last.get(wish.topic, {}).values():
+                node.send(sender, publication)
 
     @on(Unsubscribe)
     def unsubscribed(self, node: Node, sender: str, gone: Unsubscribe) -> None:
@@ -90,8 +99,15 @@ class Subscriptions(Watcher):
         if identity in self.seen:
             return
         self.seen.add(identity)
+        if publication.topic in self.last:
+            self.retain(publication)
         hops = {hop for hop, _ in self.towards.get(publication.topic, {}).values()}
         node.broadcast(publication, skip=sender, to=sorted(hops))
+
+    def retain(self, publication: Publish) -> None:
+        kept = self.last[publication.topic]
+        if publication.publisher not in kept or kept[publication.publisher].number < publication.number:
+            kept[publication.publisher] = publication
 
     def neighbour_down(self, node: Node, peer: str) -> None:
         lost = [

@@ -10,8 +10,9 @@ they are to have; when all are ready, the second takes away what is no longer wa
 topics than its capacity. The overlay's topology is known to the manager, as it is to whoever plans a network.
 
 Plans, and what stores say to them, are publications: one that passes a broker which has forgotten its subscriptions,
-or is in the hands of one that crashes, is lost. So a plan is published again until every store for which it changes
-something has said that it is ready, and at once when the way to the manager was lost and is made anew.
+or is in the hands of one that crashes, is lost. So brokers retain the last plan, and what each store last said to it,
+for subscriptions that come later, and the manager says its plan again when its way to the network was lost and is made
+anew. Time plays no part in that: however long somebody is away, whoever finds him back tells him.
 """
 
 from __future__ import annotations
@@ -37,9 +38,6 @@ DEMAND = "$demand"
 
 SECONDS = "$seconds"
 
-ATTEMPTS = 6
-"""How often a plan is published, with twice the patience each time, before it is left to the stores to ask for it."""
-
 React = Literal["leave", "reassign", "replan", "either"]
 Did = Literal["leave", "reassign", "replan"]
 Holders = tuple[tuple[int, ...], ...]
@@ -57,10 +55,9 @@ class DecidePlanNow:
 
 @message
 class PlanOverdue:
-    """A timer: have the stores done what the plan with this number asks?"""
+    """A timer: are all stores ready that the first plan of a move, the one with this number, gives something?"""
 
     plan: int
-    attempt: int
 
 
 @dataclass
@@ -270,11 +267,8 @@ class Managing(Storing):
 
     @on(PlanOverdue)
     def overdue(self, node: Node, sender: str, late: PlanOverdue) -> None:
-        if late.plan == self.durable.plan:
-            if self.durable.final is not None:
-                self.go_on(node, self.durable.final)
-            elif late.attempt < ATTEMPTS:
-                self.say_again(node, late.attempt + 1)
+        if late.plan == self.durable.plan and self.durable.final is not None:
+            self.go_on(node, self.durable.final)
 
     def go_on(self, node: Node, plan: Plan) -> None:
         """Some stores are not ready, perhaps because they failed: move the topics for which another one is."""
@@ -296,12 +290,12 @@ class Managing(Storing):
             self.decisions[-1].done_at = node.now
         node.log("settled", plan=self.durable.plan)
 
-    def say_again(self, node: Node, attempt: int = 1) -> None:
+    def say_again(self, node: Node) -> None:
         """Some stores have not heard of the last plan, perhaps, or were not heard."""
         if self.durable.unconfirmed:
-            self.publish(node, self.durable.holders, attempt)
+            self.publish(node, self.durable.holders)
 
-    def publish(self, node: Node, holders: Holders, attempt: int = 1) -> None:
+    def publish(self, node: Node, holders: Holders) -> None:
         """Under a new number each time: brokers pass on no publication twice."""
         before, after = self.by_store(self.durable.holders), self.by_store(holders)
         self.durable.unconfirmed |= {store for store in before | after if before.get(store) != after.get(store)}
@@ -311,7 +305,8 @@ class Managing(Storing):
         plan = Publish(PLAN, node.id, self.durable.plan, content)
         self.durable.stored[PLAN] = {(node.id, self.durable.plan): plan}  # only the last one counts
         node.send(self.home, plan)
-        node.after(self.patience_s * 2 ** (attempt - 1), PlanOverdue(self.durable.plan, attempt))
+        if self.durable.final is not None:
+            node.after(self.patience_s, PlanOverdue(self.durable.plan))
 
     def by_store(self, holders: Sequence[Sequence[int]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocols.routing.topics import Publish
-from protocols.storage import manager
+from protocols.routing.topics import Publish, Subscriptions
 from protocols.storage.browsing import Browsing
 from protocols.storage.following import Following
 from protocols.storage.manager import Managing
@@ -20,6 +19,7 @@ from tests.checking.planted import nothing
 from tests.checking.standing import ran
 
 RULE = "stores-follow-the-plan"
+KINDS = ["plan", "way", "word", "manager", "subscription"]
 MOVING = {
     "topics": 3,
     "stores": 2,
@@ -65,20 +65,23 @@ THE_WORD = case(Schedule(), 3942891841, 0.05, {**MOVING, "patience": 0.12}, cras
 THE_MANAGER = case(Schedule(), 3942891841, 0.05, MOVING, crash("manager", 10.7, 1.0))
 """The manager goes down between the two plans of a move."""
 
-say_again = Managing.say_again
+FEW_WANT_IT = {
+    "topics": 4,
+    "capacity": 2,
+    "stores": 2,
+    "react": "replan",
+    "patience": 15.0,
+    "begin": 14.9,
+    "until": 18.0,
+    "rates": {"n1": {"t1": 0.0, "t2": 0.1, "t3": 0.12, "t4": 0.12}},
+}
+THE_SUBSCRIPTION = case(
+    Schedule("deviations", held=((9, 0, 11), (41, 0, 86), (60, 1, 111), (75, 2, 146)), since_s=14.9),
+    *(5, 1.0, FEW_WANT_IT, crash("n1", 15.0, 1.0)),
+)
+"""A broker that was away hears so late of a store's subscription that plans are no longer said again."""
+
 follow = Following.follow
-
-
-def only_later(self: Managing, node: Node, attempt: int = 1) -> None:
-    """The plan is said again after some time, but not as soon as there is a new way to the manager."""
-    if attempt > 1:
-        say_again(self, node, attempt)
-
-
-def only_at_once(self: Managing, node: Node, attempt: int = 1) -> None:
-    """The plan is said again when there is a new way to the manager, but never just because time has passed."""
-    if attempt == 1:
-        say_again(self, node, attempt)
 
 
 def only_news(self: Following, node: Node, plan: Publish) -> None:
@@ -92,20 +95,12 @@ def violation_in(case: Case) -> str | None:
     return violation and f"{violation.name}: {violation.problem}"
 
 
-@pytest.mark.parametrize("lost", [THE_PLAN, THE_WAY, THE_WORD, THE_MANAGER], ids=["plan", "way", "word", "manager"])
-@pytest.mark.parametrize("attempts", [manager.ATTEMPTS, 2])
-def test_stores_follow_the_plan_whatever_is_lost(monkeypatch: pytest.MonkeyPatch, lost: Case, attempts: int) -> None:
-    monkeypatch.setattr(manager, "ATTEMPTS", attempts)
+@pytest.mark.parametrize("lost", [THE_PLAN, THE_WAY, THE_WORD, THE_MANAGER, THE_SUBSCRIPTION], ids=KINDS)
+def test_stores_follow_the_plan_whatever_is_lost(lost: Case) -> None:
     assert violation_in(lost) is None
 
 
-@pytest.mark.parametrize("lost", [THE_WAY, THE_WORD, THE_MANAGER], ids=["way", "word", "manager"])
-def test_what_somebody_notices_needs_no_patience(monkeypatch: pytest.MonkeyPatch, lost: Case) -> None:
-    """However long an outage lasts: who is back is asked, or asks."""
-    monkeypatch.setattr(Managing, "say_again", only_at_once)
-    assert violation_in(lost) is None
-
-
+FORGETS = (Subscriptions, "retain", nothing)
 STILL_WAITS = f"{RULE}: the manager still waits for store-n2, which holds all that it is to hold"
 
 
@@ -114,14 +109,15 @@ STILL_WAITS = f"{RULE}: the manager still waits for store-n2, which holds all th
     [
         (
             THE_PLAN,
-            [(Managing, "say_again", only_at_once)],
+            [FORGETS],
             f"{RULE}: store-n2 holds ['t1', 't2', 't3'], not ['t2', 't3']",
         ),
-        (THE_WAY, [(Managing, "advertise", Storing.advertise), (manager, "ATTEMPTS", 1)], STILL_WAITS),
-        (THE_WORD, [(Following, "follow", only_news), (manager, "ATTEMPTS", 1)], STILL_WAITS),
-        (THE_MANAGER, [(Managing, "say_again", only_later)], f"{RULE}: a move has not come to its end"),
+        (THE_WAY, [(Managing, "advertise", Storing.advertise), FORGETS], STILL_WAITS),
+        (THE_WORD, [(Following, "follow", only_news)], STILL_WAITS),
+        (THE_MANAGER, [(Managing, "say_again", nothing)], f"{RULE}: a move has not come to its end"),
+        (THE_SUBSCRIPTION, [FORGETS], STILL_WAITS),
     ],
-    ids=["plan", "way", "word", "manager"],
+    ids=KINDS,
 )
 def test_without_the_rule_that_is_about_it_a_loss_is_noticed(
     monkeypatch: pytest.MonkeyPatch, lost: Case, bugs: list[tuple[Any, str, Any]], told: str

@@ -59,7 +59,7 @@ PLANTED = [
     planted("loses one that it has fetched", Following, "copied", lose_one, "who-serves-has-everything"),
     planted("moves in one step", Managing, "move", move_in_one_step, "every-topic-has-a-holder"),
     planted("forgets to withdraw", Following, "drop", forget_to_withdraw, "tables-are-right"),
-    planted("keeps entries that are withdrawn", Coverage, "drop", nothing, "tables-are-right"),
+    planted("keeps entries that are withdrawn", Coverage, "drop", nothing, "tables-are-right", seed=3),
     planted("lets requests wait for ever", Retrieval, "route_found", nothing, "requests-are-answered"),
     planted("hears nobody who is ready", Managing, "told_ready", nothing, "stores-follow-the-plan"),
     planted("does not catch up", Following, "catch_up", nothing, "stores-follow-the-plan"),
