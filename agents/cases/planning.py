@@ -23,6 +23,7 @@ def planning_case(draw: Draw) -> Case:
     quiet = bool(draw.faults & {"crash"}) or draw.lossy or rng.random() < 0.2
     stores = draw.count(min(4, len(names)), 1)
     failures = some_failures(draw, began, stores) if rng.random() < 0.4 else {}
+    crashing = [*names, "manager"] if rng.random() < 0.5 else names
     return draw.case(
         {
             "protocol": "planning",
@@ -30,7 +31,7 @@ def planning_case(draw: Draw) -> Case:
             "links": draw.links,
             "network": (draw.graph(names) if quiet else draw.tree(names)) | {"delay": rng.choice(DELAYS)},
             "planning": planning_table(draw, stores, began, quiet, failures),
-            "faults": draw.trouble(names, since=began + 1, until=began + REQUESTED_S, down=LONGEST_DOWN_S, most=0.3),
+            "faults": draw.trouble(crashing, names, began + 1, began + REQUESTED_S, LONGEST_DOWN_S, most=0.3),
         },
         since_s=began,
     )

@@ -68,5 +68,5 @@ PLANTED = [
     ),
     planted("never thinks a plan overdue", Managing, "overdue", nothing, "stores-follow-the-plan", seed=4),
     planted("fetches once", Following, "overdue", nothing, "stores-follow-the-plan"),
-    planted("says a plan once", Managing, "say_again", nothing, "stores-follow-the-plan", seed=11),
+    planted("says a plan once", Managing, "say_again", nothing, "stores-follow-the-plan", seed=4),
 ]
