@@ -29,6 +29,10 @@ PICTURES = {
         ("dissemination", "video_leaves"),
         ("dissemination", "gap"),
     ),
+    "dissemination-load": (
+        ("dissemination-load", "figure_5"),
+        ("dissemination-load", "paid"),
+    ),
     "replicas-sweep": (
         ("replicas-start", "ont_between_random"),
         ("replicas-start", "re_random"),
@@ -45,8 +49,9 @@ def main() -> None:
     folder, wanted = Path(sys.argv[1]), sys.argv[2:] or list(PICTURES)
     for name in wanted:
         parts = PICTURES[name]
-        rows = -(-len(parts) // COLUMNS)
-        figure, panels = plt.subplots(rows, COLUMNS, figsize=(COLUMNS * INCHES[0], rows * INCHES[1]))
+        columns = min(COLUMNS, len(parts))
+        rows = -(-len(parts) // columns)
+        figure, panels = plt.subplots(rows, columns, figsize=(columns * INCHES[0], rows * INCHES[1]))
         for panel, (sweep, part) in zip(panels.flat, parts, strict=False):
             panel.imshow(plt.imread(folder / f"{sweep}-sweep" / "figures" / f"{part}.png"), interpolation="lanczos")
         for panel in panels.flat:
