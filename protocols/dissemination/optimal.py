@@ -9,7 +9,7 @@ formats once. That is O(n m 2^m).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -62,14 +62,22 @@ def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = 10) -
 class _Search:
     """The arrays W, of many nodes at a time: from the leaves to the root, then plans from the root to the leaves.
 
-    `own[place]` is what a node pays, for a factor of 1, for what it makes for itself outside of this search. Where the
-    leaves' arrays would be too many to keep, they are made again when they are needed.
+    `apart[place]` is the set of formats that a node makes for itself outside of this search, and `charge` says what
+    such a set costs for a factor of 1. Where the leaves' arrays would be too many to keep, they are made again when
+    they are needed.
     """
 
-    def __init__(self, tree: Tree, rates: Rates, own: Sequence[Costs | None] | None = None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        rates: Rates,
+        apart: Sequence[int] = (),
+        charge: Callable[[int], Costs] = lambda _: np.zeros(1),
+    ) -> None:
         self.tree = tree
         self.rates = rates
-        self.own = own
+        self.apart = apart or (0,) * len(tree)
+        self.charge = charge
         self.sets = np.arange(1 << rates.count, dtype=np.int32)
         self.sizes = _set_sums(rates.transmission)
         self.node_factors, self.link_factors = np.array(tree.node_factors), np.array(tree.link_factors)
@@ -98,9 +106,8 @@ class _Search:
         groups: dict[object, list[int]] = {}
         for place, below in enumerate(tree.children):
             if not below:
-                own = None if self.own is None else id(self.own[place])
                 factors = tree.node_factors[place], tree.link_factors[place]
-                groups.setdefault((tree.wanted[place], own, *factors), []).append(place)
+                groups.setdefault((tree.wanted[place], self.apart[place], *factors), []).append(place)
         return list(groups.values())
 
     def _portions(self, groups: Sequence[list[int]]) -> Iterator[Sequence[list[int]]]:
@@ -119,8 +126,8 @@ class _Search:
         # One cannot go on without what the node's own subscribers want.
         np.copyto(going_on, math.inf, where=self.sets[:, None] & wanted != wanted)
         for column, place in enumerate(places):
-            if self.own is not None and (own := self.own[place]) is not None:
-                going_on[:, column] += own * self.node_factors[place]
+            if self.apart[place]:
+                going_on[:, column] += self.charge(self.apart[place]) * self.node_factors[place]
         return make_before(going_on, self.rates, self.node_factors[places])
 
     def _settled_below(self, portion: Sequence[list[int]], best: Costs, waiting: dict[int, Costs], keep: bool) -> None:
@@ -246,13 +253,12 @@ def _carrying(tree: Tree, rates: Rates, available: int, carried: Sequence[int]) 
         return sum(1 << place_of[f] for f in members(formats) if f in place_of)
 
     @cache
-    def own_cost(wanted: int) -> Costs | None:
-        return sum((chains[f] for f in others if wanted >> f & 1), start=np.zeros(1)) if wanted else None
+    def charge(apart: int) -> Costs:
+        return sum((chains[f] for f in members(apart)), start=np.zeros(1))
 
-    others_of_all = sum(1 << f for f in others)
+    apart = [wanted & sum(1 << f for f in others) for wanted in tree.wanted]
     small = Tree(tree.names, tree.parents, tuple(map(narrow, tree.wanted)), tree.node_factors, tree.link_factors)
-    own = [own_cost(wanted & others_of_all) for wanted in tree.wanted]
-    found = _Search(small, narrow_rates, own).plan_untidied(narrow(available))
+    found = _Search(small, narrow_rates, apart, charge).plan_untidied(narrow(available))
     return _widened(tree, rates, found, carried)
 
 
