@@ -82,7 +82,9 @@ class Tapestry(Protocol):
         self.alive: dict[str, int] = {}
         self.held: list[Any] = []
         self.tried = 0
-        self.asked_as = 0
+        self.known_as = 0
+        """The first life in which it has said anything since it forgot everything or last announced itself."""
+
         self.timer: Timer | None = None
         self.changed_at = -inf
         self.ask: Callable[[Node, str], None] = lambda node, name: None
@@ -124,6 +126,7 @@ class Tapestry(Protocol):
 
     def forget_everything(self) -> None:
         self.joined = False
+        self.known_as = 0
         self.table, self.spare, self.back = {}, {}, {}
 
     # Routing
@@ -187,7 +190,7 @@ class Tapestry(Protocol):
         """Ask one acquaintance after the other, until one of them leads to a surrogate."""
         gateway = node.neighbours[self.tried % len(node.neighbours)]
         self.tried += 1
-        self.asked_as = self.durable.life
+        self.known_as = self.known_as or self.durable.life
         node.send_underlay(gateway, Join(self.me(node), 0))
         self.timer = node.after(self.patience_s, Retry())
 
@@ -237,7 +240,7 @@ class Tapestry(Protocol):
                 else:
                     self.resume(node, waiting)
             self.has_changed(node)
-            if self.asked_as < self.durable.life:  # taken for dead since it asked: it was welcomed in vain
+            if self.known_as < self.durable.life:  # taken for dead meanwhile: what it said in that life was in vain
                 self.announce(node)
 
     # News
@@ -293,6 +296,7 @@ class Tapestry(Protocol):
     def take(self, node: Node, slot: Slot, contact: Contact) -> None:
         """Point to this node from now on."""
         self.table[slot] = contact
+        self.known_as = self.known_as or self.durable.life
         node.send_underlay(contact.name, Point(self.me(node), self.filled(contact)))
         for other in list(self.back.values()):
             self.recommend(node, other, contact)
@@ -418,6 +422,7 @@ class Tapestry(Protocol):
             self.join(node)
 
     def announce(self, node: Node) -> None:
+        self.known_as = self.durable.life
         news = News(self.me(node), introduced=True)
         for peer in dict.fromkeys((*self.linked(0), *node.neighbours)):
             node.send_underlay(peer, news)

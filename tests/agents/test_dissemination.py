@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from protocols.dissemination.tapestry import Tapestry
 from runtime.cluster import cluster
 from runtime.errors import ScenarioError
 from runtime.onray import RayOptions, run_on_ray
 from runtime.run import simulate
 from runtime.scenario import check, load, read, shipped_scenarios
+from runtime.testing.cases import Case, Schedule
+from runtime.testing.running import run_case
+from tests.checking.planted import nothing
 from tests.checking.standing import drawn
 
 
@@ -103,3 +107,59 @@ def test_on_ray_in_lock_step_as_in_the_simulator() -> None:
     # In real time a subscription may come too late for a publication: valid means that those in time were served.
     assert len(free.results["publications"]) == 2
     assert 0 < free.results["served"]["text"] <= 10
+
+
+IN_VAIN = Case(
+    {
+        "protocol": "dissemination",
+        "seed": 36967265,
+        "links": "reliable",
+        "network": {"edges": [["n1", "n5"], ["n2", "n3"], ["n2", "n4"], ["n2", "n5"], ["n3", "n4"]]},
+        "dissemination": {
+            "cag": {"formats": {"f0": 1.0}},
+            "publications": [{"at": 0.0, "broker": "n4", "topic": "news", "format": "f0"}],
+            "tapestry": {"digits": 7},
+        },
+        "faults": [{"kind": "crash", "nodes": ["n2"], "at": 0.0, "recover_after": 1.0}],
+    },
+    Schedule(
+        "deviations",
+        deviations={4: 7, 71: 3},
+        held=(
+            (1, 0, 34),
+            (1, 1, 5),
+            (4, 8, 51),
+            (21, 2, 52),
+            (22, 3, 35),
+            (24, 4, 70),
+            (26, 4, 79),
+            (28, 5, 53),
+            (28, 6, 54),
+            (28, 7, 36),
+            (28, 8, 37),
+            (33, 9, 55),
+            (33, 10, 98),
+            (38, 7, 88),
+            (38, 8, 57),
+            (41, 9, 58),
+            (60, 3, 84),
+            (62, 4, 78),
+            (64, 5, 102),
+            (66, 6, 100),
+            (70, 7, 105),
+            (71, 8, 107),
+            (80, 3, 90),
+            (87, 7, 110),
+            (92, 1, 99),
+        ),
+        fifo=False,
+    ),
+)
+"""While n2 looks for a way in again it is taken for dead once more; what it has said until then, nobody believes."""
+
+
+def test_who_is_taken_for_dead_while_it_joins_says_everything_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_case(IN_VAIN).violation is None
+    monkeypatch.setattr(Tapestry, "announce", nothing)
+    violation = run_case(IN_VAIN).violation
+    assert violation is not None and violation.name == "tables-are-full"
