@@ -347,7 +347,7 @@ CONCURRENT = Sweep(
         "with regard to load": {"dissemination.load": {"aware": True}},
     },
     seed=1,
-    runs=5,
+    runs=100,
     measures={"valid": VALID, "total": Measure(path="paid_cost", label="cost paid for all")}
     | {
         f"from_{first}": Measure(path=f"blocks.from_{first}", label=f"cost, from publication {first}")
