@@ -71,6 +71,9 @@ class Refining:
         self.version = [0] * len(plan.tree)
         self.promises: list[tuple[float, int, int, Subplan]] = []
         self.nodes = {top: self._subtree(top) for top, below in enumerate(plan.tree.children) if below}
+        self.asked: dict[int, tuple[tuple[int, list[int]], Subplan]] = {}
+        """By subtree: what was asked of it last, and the answer."""
+
         for top in self.nodes:
             self._promise(top)
 
@@ -112,13 +115,19 @@ class Refining:
     def _promise(self, top: int) -> None:
         """What would refining here save?"""
         nodes = self.nodes[top]
-        needed = self._needed(nodes)
-        subplan = Multilayer(self.tree, nodes, self.rates).steiner(self.arrives[top], needed)
+        subplan = self._subplan(top)
         before = sum(self._cost(n, n != top, self.arrives[n], self.operators[n]) for n in nodes)
         rows = zip(nodes, subplan.arrives, subplan.operators, strict=True)
         saving = before - sum(self._cost(n, n != top, arrives, operators) for n, arrives, operators in rows)
         if saving > self.least:
             heapq.heappush(self.promises, (-saving, top, self.version[top], subplan))
+
+    def _subplan(self, top: int) -> Subplan:
+        nodes = self.nodes[top]
+        asked = self.arrives[top], self._needed(nodes)
+        if top not in self.asked or self.asked[top][0] != asked:
+            self.asked[top] = asked, Multilayer(self.tree, nodes, self.rates).steiner(*asked)
+        return self.asked[top][1]
 
     def _needed(self, nodes: list[int]) -> list[int]:
         """What each node needs: for itself, and to send on what leaves the subtree."""

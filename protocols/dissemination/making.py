@@ -24,7 +24,7 @@ MOST_FORMATS = 16
 """Sets of more formats than this are too many to go through."""
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def adding(conversion: Matrix) -> tuple[Costs, NDArray[np.int8]]:
     """For each format f and each set A: the cheapest operator from a member of A to f, and its source."""
     costs, sources = [], []

@@ -3,6 +3,10 @@
 A vertex is a broker and a format. Operators lead from format to format at a broker, links from a broker to its child
 in the same format. A subplan is a Steiner tree from what arrives at the top to every format that is needed somewhere.
 The graph is never written down: distances at a broker follow from those at its parent and the CAG's cheapest chains.
+
+The tree is exact for few formats (over sets of them, as in the optimal plan) or few terminals (Dreyfus and Wagner).
+Otherwise it is the better one of two that are not: the nearest terminal connected first, and the best plan whose links
+carry few formats. The first alone leaves the heuristic's plans a fifth above the optimum for 16 formats.
 """
 
 from __future__ import annotations
@@ -15,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.dissemination.cag import Rates, members
-from protocols.dissemination.making import Costs
-from protocols.dissemination.plan import Operator, Tree
+from protocols.dissemination.making import MOST_FORMATS, Costs
+from protocols.dissemination.optimal import CARRIED, optimal_carrying
+from protocols.dissemination.plan import Operator, Plan, Tree
 
 MOST_TERMINALS = 6
-"""With more terminals than this, the Steiner tree is approximated."""
+"""With more terminals than this, and more formats than CARRIED, the Steiner tree is approximated."""
 
 Vertex = tuple[int, int]
 """A place in the subtree and a format."""
@@ -38,6 +43,8 @@ class Multilayer:
 
     def __init__(self, tree: Tree, nodes: Sequence[int], rates: Rates) -> None:
         place_of = {node: place for place, node in enumerate(nodes)}
+        self.tree = tree
+        self.nodes = nodes
         self.rates = rates
         self.count = rates.count
         self.parents = [-1, *(place_of[tree.parents[node]] for node in nodes[1:])]
@@ -57,11 +64,31 @@ class Multilayer:
         self._sending = np.array(rates.transmission)[None, :] * factors[:, 1, None]
 
     def steiner(self, arrives: int, needed: Sequence[int]) -> Subplan:
-        """From what arrives at the top to what each node needs: exact for few terminals, else near to it."""
+        """From what arrives at the top to what each node needs: exact for few terminals or formats, else near to it."""
         terminals = [(place, f) for place, formats in enumerate(needed) for f in members(formats)]
         terminals = [vertex for vertex in terminals if vertex[0] or not arrives >> vertex[1] & 1]
-        has = self._exact(arrives, terminals) if len(terminals) <= MOST_TERMINALS else self._near(arrives, terminals)
-        return self._subplan(arrives, has)
+        if self.count <= CARRIED:
+            return self._carrying(arrives, needed)
+        if len(terminals) <= MOST_TERMINALS:
+            return self._subplan(arrives, self._exact(arrives, terminals))
+        options = [self._subplan(arrives, self._near(arrives, terminals))]
+        if arrives.bit_count() <= MOST_FORMATS:
+            options.append(self._carrying(arrives, needed))
+        part = self._part(needed)
+        return min(options, key=lambda option: Plan(part, option.arrives, option.operators).cost(self.rates))
+
+    # The formats that most nodes need, in the best way
+
+    def _carrying(self, arrives: int, needed: Sequence[int]) -> Subplan:
+        """Over sets of formats: exact if links may carry all that there are."""
+        plan = optimal_carrying(self._part(needed), self.rates, arrives)
+        return Subplan(plan.arrives, plan.operators)
+
+    def _part(self, needed: Sequence[int]) -> Tree:
+        tree, nodes = self.tree, self.nodes
+        factors = ([tree.node_factors[node] for node in nodes], [tree.link_factors[node] for node in nodes])
+        names = tuple(tree.names[node] for node in nodes)
+        return Tree(names, tuple(self.parents), tuple(needed), tuple(factors[0]), tuple(factors[1]))
 
     # The nearest terminal first
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from protocols.dissemination.cag import Rates, members
 from protocols.dissemination.making import MOST_FORMATS, Costs, Sets, halves, made_before, make_before
 from protocols.dissemination.plan import Operator, Plan, Tree, tidied
+
+CARRIED = 10
+"""So many formats may be carried by links where plans with all sets of formats would take too long."""
 
 AT_A_TIME = 1 << 15
 """So many costs of sets stay close to the processor while nodes are looked at together."""
@@ -43,7 +46,7 @@ def least_cost(tree: Tree, rates: Rates, available: int) -> float:
     return float(_Search(tree, rates).top[available])
 
 
-def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = 10) -> Plan:
+def optimal_carrying(tree: Tree, rates: Rates, available: int, most: int = CARRIED) -> Plan:
     """The optimal plan among those whose links carry only a few formats: a better initial plan for a large CAG.
 
     What the paper plans to do (section 8). Links may carry what is at the root and the formats that most brokers want;
@@ -241,11 +244,6 @@ def _carrying(tree: Tree, rates: Rates, available: int, carried: Sequence[int]) 
     """Search over the carried formats alone; what a broker makes for itself is charged by the cheapest chains."""
     place_of = {wide: narrow for narrow, wide in enumerate(carried)}
     others = [f for f in range(rates.count) if f not in place_of]
-    narrow_rates = Rates(
-        tuple(rates.transmission[f] for f in carried),
-        tuple(tuple(rates.closure[a][b] for b in carried) for a in carried),
-    )
-
     chains = {target: _cheapest_from(carried, target, rates) for target in others}
 
     @cache
@@ -258,8 +256,17 @@ def _carrying(tree: Tree, rates: Rates, available: int, carried: Sequence[int]) 
 
     apart = [wanted & sum(1 << f for f in others) for wanted in tree.wanted]
     small = Tree(tree.names, tree.parents, tuple(map(narrow, tree.wanted)), tree.node_factors, tree.link_factors)
-    found = _Search(small, narrow_rates, apart, charge).plan_untidied(narrow(available))
+    found = _Search(small, _among(rates, tuple(carried)), apart, charge).plan_untidied(narrow(available))
     return _widened(tree, rates, found, carried)
+
+
+@lru_cache(maxsize=512)
+def _among(rates: Rates, carried: tuple[int, ...]) -> Rates:
+    """The rates of these formats; the others are passed through by the cheapest chains."""
+    return Rates(
+        tuple(rates.transmission[f] for f in carried),
+        tuple(tuple(rates.closure[a][b] for b in carried) for a in carried),
+    )
 
 
 def _cheapest_from(carried: Sequence[int], target: int, rates: Rates) -> Costs:

@@ -183,18 +183,50 @@ def test_every_iteration_makes_the_plan_cheaper(instance: Instance, depth: int) 
     assert len(set(costs)) == len(costs)
 
 
-@MANY
-@given(instances(4, 4))
-def test_a_steiner_tree_with_few_terminals_is_the_best_subplan(instance: Instance) -> None:
+def steiner(instance: Instance) -> Plan:
+    """The subplan for the whole tree."""
     tree, rates = instance.tree, instance.rates
-    terminals = sum(len(list(members(wanted))) for wanted in tree.wanted)
     subplan = Multilayer(tree, range(len(tree)), rates).steiner(1, tree.wanted)
     plan = Plan(tree, subplan.arrives, subplan.operators)
     assert plan.problems(rates) == []
-    cost, least = plan.cost(rates), least_cost(tree, rates, 1)
+    return plan
+
+
+@MANY
+@given(instances(4, 4))
+def test_with_few_formats_a_steiner_tree_is_the_best_subplan(instance: Instance) -> None:
+    assert steiner(instance).cost(instance.rates) == near(least_cost(instance.tree, instance.rates, 1))
+
+
+@MANY
+@given(instances(4, 4))
+def test_with_many_formats_it_is_the_best_for_few_terminals_and_near_to_it_for_more(instance: Instance) -> None:
+    tree, rates = instance.tree, instance.rates
+    terminals = sum(len(list(members(wanted))) for wanted in tree.wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multilayer, "CARRIED", 0)
+        patch.setattr(multilayer, "MOST_FORMATS", 0)
+        cost = steiner(instance).cost(rates)
+    least = least_cost(tree, rates, 1)
     assert cost >= least - 1e-9
     if terminals <= multilayer.MOST_TERMINALS:
         assert cost == near(least)
+
+
+def test_the_better_one_of_two_approximations_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connecting the nearest terminal first, or the best plan whose links carry what most brokers need."""
+    better = {"nearest": 0, "carrying": 0}
+    for seed in range(20):
+        instance = Instance(formats=20, brokers=5, seed=seed, density=0.3)
+        taken = steiner(instance).cost(instance.rates)
+        carrying = optimal_carrying(instance.tree, instance.rates, 1).cost(instance.rates)
+        with monkeypatch.context() as patch:
+            patch.setattr(multilayer, "MOST_FORMATS", 0)
+            nearest = steiner(instance).cost(instance.rates)
+        assert taken == near(min(nearest, carrying))
+        better["nearest"] += nearest < carrying
+        better["carrying"] += carrying < nearest
+    assert min(better.values()) > 5
 
 
 def test_a_cag_of_any_size_gets_a_plan() -> None:
