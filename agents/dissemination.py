@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import networkx
-from pydantic import Field, model_validator
 
 from agents.cases.dissemination import dissemination_case
 from agents.content_broker import content_broker
-from agents.coverage import Condition
 from agents.dissemination_outcome import outcome
 from agents.dissemination_properties import (
     misplaced,
@@ -22,10 +20,18 @@ from agents.dissemination_properties import (
     wrong_roots,
     wrong_tables,
 )
+from agents.dissemination_settings import (
+    ContentPublication,
+    DisseminationSettings,
+    MeshSettings,
+    RandomContent,
+    Subscription,
+)
 from agents.linked import over_links
 from agents.reports.dissemination import dissemination_report
 from protocols.dissemination.cag import make_cag, weigh
 from protocols.dissemination.delivery import Delivery, Planning
+from protocols.dissemination.heuristic import Heuristic
 from protocols.dissemination.identifiers import full_tables, in_digits
 from protocols.dissemination.making import MOST_FORMATS
 from protocols.dissemination.rendezvous import Issue, Wish
@@ -37,117 +43,9 @@ from runtime.errors import ScenarioError
 from runtime.network import Network
 from runtime.properties import always, eventually, sometimes
 from runtime.report import Report
-from runtime.settings import Settings, Several
 from runtime.streams import derive, stream
 from runtime.system import MakeLayer, System, World
 from runtime.testing.cases import Case, Draw
-
-Seconds = Annotated[float, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
-Range = Annotated[Several[Positive], Field(min_length=2, max_length=2)]
-Algorithm = Literal["optimal", "heuristic", "root", "leaves"]
-MOST_IN_A_MESSAGE = 60  # a set of formats is one number on the wire
-
-
-class CagSettings(Settings):
-    """A content adaptation graph: sizes in MB, and the seconds that an operator takes for 1 MB of its source."""
-
-    formats: Annotated[dict[str, Positive], Field(min_length=1, max_length=MOST_IN_A_MESSAGE)]
-    operators: dict[str, dict[str, Positive]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _known(self) -> CagSettings:
-        for source, targets in self.operators.items():
-            for name in (source, *targets):
-                if name not in self.formats:
-                    raise ValueError(f"operators.{source}: {name} is not in formats")
-        return self
-
-
-class Subscription(Settings):
-    broker: str = Field(examples=["n1"])
-    topic: str
-    profile: str | None = None
-    formats: Several[str] = ()
-    where: Several[Condition] = ()
-    at: Seconds = 0.0
-
-
-class ContentPublication(Settings):
-    at: Seconds
-    broker: str
-    topic: str
-    format: str
-    content: dict[str, str | int | float | bool] = Field(default_factory=dict)
-
-
-class RandomContent(Settings):
-    """Publications by random brokers, each on a topic of its own that random brokers have subscribed to."""
-
-    matching: Annotated[float, Field(gt=0, le=1)]
-    publications: Annotated[int, Field(ge=1)] = 1
-    start: Seconds = 100.0
-    every: Positive = 100.0
-    most_formats: Annotated[float, Field(gt=0, le=1)] = 0.25
-
-
-class MeshSettings(Settings):
-    base: Annotated[int, Field(ge=2, le=36)] = 16
-    digits: Annotated[int, Field(ge=1, le=40)] = 8
-    over: Literal["underlay", "links"] = "underlay"
-    start: Literal["complete", "joining"] = "complete"
-    every: Seconds = 5.0
-    patience: Positive | None = None
-    joins: dict[str, Seconds] = Field(default_factory=dict)
-    leaves: dict[str, Seconds] = Field(default_factory=dict)
-
-
-class HeuristicSettings(Settings):
-    initial: Literal["root", "leaves", "cheapest", "few"] = "cheapest"
-    iterations: Annotated[int, Field(ge=0)] | None = None
-    depth: Annotated[int, Field(ge=1)] = 1
-
-
-class FactorSettings(Settings):
-    nodes: Range = (1.0, 1.0)
-    links: Range = (1.0, 1.0)
-
-    @model_validator(mode="after")
-    def _in_order(self) -> FactorSettings:
-        for low, high in (self.nodes, self.links):
-            if low > high:
-                raise ValueError(f"[{low:g}, {high:g}] is empty; write the smaller number first")
-        return self
-
-
-class LoadSettings(Settings):
-    unit: Positive
-    node: Positive
-    link: Positive
-    most: Annotated[float, Field(ge=1)] = 100.0
-    aware: bool = True
-
-
-class DisseminationSettings(Settings):
-    """The scenario's [dissemination]."""
-
-    cag: CagSettings = Field(examples=["map"])
-    alpha: Annotated[float, Field(ge=0)] = 1.0
-    beta: Annotated[float, Field(ge=0)] = 1.0
-    algorithm: Algorithm = "optimal"
-    tree: Literal["discovered", "estimated"] = "discovered"
-    threshold: Annotated[float, Field(ge=0)] = 0.0
-    planning: Seconds = 0.1
-    busy: bool = True
-    compare: Several[Algorithm] = ()
-    heuristic: HeuristicSettings = HeuristicSettings()
-    tapestry: MeshSettings = MeshSettings()
-    factors: FactorSettings = FactorSettings()
-    load: LoadSettings | None = None
-    profiles: dict[str, Several[str]] = Field(default_factory=dict)
-    subscriptions: Several[Subscription] = ()
-    publications: Several[ContentPublication] = ()
-    random: RandomContent | None = None
 
 
 class DisseminationSystem(System):
@@ -289,7 +187,7 @@ class DisseminationSystem(System):
             tapestry.begin_with((other, self.names[other]) for other in self.back.get(own, ()))
         agent = content_broker(
             tapestry,
-            Resources(*self._factors(name), self._capacity()),
+            Resources(*self._factors(name), settings.factors.aware, self._capacity()),
             self._planning(),
             self.wishes.get(name, ()),
             self.issues.get(name, ()),
@@ -317,9 +215,7 @@ class DisseminationSystem(System):
             self.rates,
             settings.algorithm,
             settings.threshold,
-            options.initial,
-            options.iterations,
-            options.depth,
+            Heuristic(options.initial, options.iterations, options.depth, options.steiner),
             settings.planning,
             settings.busy,
             settings.compare,

@@ -183,7 +183,8 @@ def _unplanned(
 
 def overpaid(system: DisseminationSystem, world: World) -> Iterator[str]:
     """What cost more or less than planned, of the undisturbed on trees that were discovered."""
-    if system.settings.tree != "discovered" or system.settings.load is not None:
+    settings = system.settings
+    if settings.tree != "discovered" or settings.load is not None or not settings.factors.aware:
         return
     deliveries = world.protocols(Delivery)
     paid = paid_costs(deliveries)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import CAG, Rates, members
 from protocols.dissemination.content_messages import Hop, Publication, PublishContent, Refused
-from protocols.dissemination.heuristic import heuristic
+from protocols.dissemination.heuristic import Heuristic
 from protocols.dissemination.mesh_messages import Contact
 from protocols.dissemination.optimal import least_cost, optimal
 from protocols.dissemination.plan import Operator, Plan, Tree, check_demands
@@ -52,9 +52,7 @@ class Planning:
     rates: Rates
     algorithm: str = "optimal"
     threshold: float = 0.0
-    initial: str = "cheapest"
-    iterations: int | None = None
-    depth: int = 1
+    heuristic: Heuristic = field(default_factory=Heuristic)
     planning_s: float = 0.1
     takes_time: bool = True
     """Do conversions keep a broker busy?"""
@@ -62,9 +60,8 @@ class Planning:
     compare: tuple[str, ...] = ()
 
     def planner(self, name: str) -> Planner:
-        if name == "heuristic":
-            return lambda tree, rates, have: heuristic(tree, rates, have, self.initial, self.iterations, self.depth)
-        return {"optimal": optimal, "root": all_in_root, "leaves": all_in_leaves}[name]
+        planners: dict[str, Planner] = {"optimal": optimal, "root": all_in_root, "leaves": all_in_leaves}
+        return self.heuristic.plan if name == "heuristic" else planners[name]
 
     def cost(self, name: str, tree: Tree, available: int) -> float:
         if name == "optimal":

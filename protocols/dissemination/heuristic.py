@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import Rates, members
@@ -45,26 +46,30 @@ INITIAL: dict[str, Planner] = {
 }
 
 
-def heuristic(
-    tree: Tree,
-    rates: Rates,
-    available: int,
-    initial: str = "cheapest",
-    iterations: int | None = None,
-    depth: int = 1,
-) -> Plan:
-    """Refine an initial plan, at most so many times; without a number, until no subtree promises a saving."""
-    plan = INITIAL[initial](tree, rates, available)
-    return plan if iterations == 0 else Refining(plan, rates, depth).run(iterations)
+@dataclass(frozen=True)
+class Heuristic:
+    """Refines an initial plan, at most so many times; without a number, until no subtree promises a saving."""
+
+    initial: str = "cheapest"
+    iterations: int | None = None
+    depth: int = 1
+    """Of the subtrees."""
+
+    steiner: str = "best"
+    """How Steiner trees are approximated, see multilayer.py."""
+
+    def plan(self, tree: Tree, rates: Rates, available: int) -> Plan:
+        plan = INITIAL[self.initial](tree, rates, available)
+        return plan if self.iterations == 0 else Refining(plan, rates, self).run()
 
 
 class Refining:
     """A plan that gets cheaper with every iteration."""
 
-    def __init__(self, plan: Plan, rates: Rates, depth: int = 1) -> None:
+    def __init__(self, plan: Plan, rates: Rates, how: Heuristic) -> None:
         self.tree = plan.tree
         self.rates = rates
-        self.depth = depth
+        self.how = how
         self.arrives = list(plan.arrives)
         self.operators: list[tuple[Operator, ...]] = list(plan.operators)
         self.least = NOTHING * max(1.0, plan.cost(rates))
@@ -79,14 +84,14 @@ class Refining:
 
     def _subtree(self, top: int) -> list[int]:
         nodes, level = [top], [top]
-        for _ in range(self.depth):
+        for _ in range(self.how.depth):
             level = [child for place in level for child in self.tree.children[place]]
             nodes += level
         return nodes
 
-    def run(self, iterations: int | None) -> Plan:
-        done = 0
-        while self.promises and (iterations is None or done < iterations):
+    def run(self) -> Plan:
+        done, most = 0, self.how.iterations
+        while self.promises and (most is None or done < most):
             top, subplan = self.select_node()
             if subplan is not None:
                 self.refine_plan(top, subplan)
@@ -106,7 +111,7 @@ class Refining:
                 changed.add(node)
                 self.arrives[node], self.operators[node] = arrives, operators
         around = {self.tree.parents[node] for node in changed} | changed
-        for _ in range(self.depth):
+        for _ in range(self.how.depth):
             around |= {self.tree.parents[node] for node in around}
         for other in sorted(around & self.nodes.keys()):
             self.version[other] += 1
@@ -126,7 +131,7 @@ class Refining:
         nodes = self.nodes[top]
         asked = self.arrives[top], self._needed(nodes)
         if top not in self.asked or self.asked[top][0] != asked:
-            self.asked[top] = asked, Multilayer(self.tree, nodes, self.rates).steiner(*asked)
+            self.asked[top] = asked, Multilayer(self.tree, nodes, self.rates).steiner(*asked, self.how.steiner)
         return self.asked[top][1]
 
     def _needed(self, nodes: list[int]) -> list[int]:

@@ -63,16 +63,19 @@ class Multilayer:
         self._chains = np.array(rates.closure)[None, :, :] * factors[:, 0, None, None]
         self._sending = np.array(rates.transmission)[None, :] * factors[:, 1, None]
 
-    def steiner(self, arrives: int, needed: Sequence[int]) -> Subplan:
-        """From what arrives at the top to what each node needs: exact for few terminals or formats, else near to it."""
+    def steiner(self, arrives: int, needed: Sequence[int], how: str = "best") -> Subplan:
+        """From what arrives at the top to what each node needs: exact for few terminals or formats, else near to it.
+
+        `how` is "best", or "nearest" for a tree that is approximated by the nearest terminal alone.
+        """
         terminals = [(place, f) for place, formats in enumerate(needed) for f in members(formats)]
         terminals = [vertex for vertex in terminals if vertex[0] or not arrives >> vertex[1] & 1]
-        if self.count <= CARRIED:
+        if self.count <= CARRIED and how == "best":
             return self._carrying(arrives, needed)
         if len(terminals) <= MOST_TERMINALS:
             return self._subplan(arrives, self._exact(arrives, terminals))
         options = [self._subplan(arrives, self._near(arrives, terminals))]
-        if arrives.bit_count() <= MOST_FORMATS:
+        if arrives.bit_count() <= MOST_FORMATS and how == "best":
             options.append(self._carrying(arrives, needed))
         part = self._part(needed)
         return min(options, key=lambda option: Plan(part, option.arrives, option.operators).cost(self.rates))

@@ -25,34 +25,52 @@ class Capacity:
 
 
 class Resources:
-    """The factors of one broker."""
+    """The factors of one broker. Plans are made with them, or, if it is not `aware`, as if they were 1."""
 
-    def __init__(self, node_factor: float = 1.0, link_factor: float = 1.0, capacity: Capacity | None = None) -> None:
+    def __init__(
+        self,
+        node_factor: float = 1.0,
+        link_factor: float = 1.0,
+        aware: bool = True,
+        capacity: Capacity | None = None,
+    ) -> None:
         self.node_base = node_factor
         self.link_base = link_factor
+        self.aware = aware
         self.capacity = capacity
         self.unit = 0
         self.node_load = 0.0
         self.link_load: dict[str, float] = {}
 
     def node_factor(self, now: float) -> float:
-        if self.capacity is None:
-            return self.node_base
-        self._begin(now)
-        return self.node_base * _dearer(self.node_load, self.capacity.node, self.capacity.most)
+        return self.node_base * self._node_load_factor(now)
 
     def link_factor(self, peer: str, now: float) -> float:
-        if self.capacity is None:
-            return self.link_base
-        self._begin(now)
-        return self.link_base * _dearer(self.link_load.get(peer, 0.0), self.capacity.link, self.capacity.most)
+        return self.link_base * self._link_load_factor(peer, now)
 
     def told_node_factor(self, now: float) -> float:
         """What plans are made with."""
-        return self.node_factor(now) if self.capacity is None or self.capacity.aware else self.node_base
+        base = self.node_base if self.aware else 1.0
+        return base * self._node_load_factor(now) if self._tells_load() else base
 
     def told_link_factor(self, peer: str, now: float) -> float:
-        return self.link_factor(peer, now) if self.capacity is None or self.capacity.aware else self.link_base
+        base = self.link_base if self.aware else 1.0
+        return base * self._link_load_factor(peer, now) if self._tells_load() else base
+
+    def _tells_load(self) -> bool:
+        return self.capacity is not None and self.capacity.aware
+
+    def _node_load_factor(self, now: float) -> float:
+        if self.capacity is None:
+            return 1.0
+        self._begin(now)
+        return _dearer(self.node_load, self.capacity.node, self.capacity.most)
+
+    def _link_load_factor(self, peer: str, now: float) -> float:
+        if self.capacity is None:
+            return 1.0
+        self._begin(now)
+        return _dearer(self.link_load.get(peer, 0.0), self.capacity.link, self.capacity.most)
 
     def use_node(self, cost: float, now: float) -> None:
         self._begin(now)

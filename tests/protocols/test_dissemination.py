@@ -240,7 +240,7 @@ def test_of_several_publications_each_refusal_is_named() -> None:
 
 
 def test_a_resource_costs_the_more_the_more_it_is_used() -> None:
-    resources = Resources(2.0, 3.0, Capacity(unit_s=100.0, node=10.0, link=20.0, most=50.0))
+    resources = Resources(2.0, 3.0, capacity=Capacity(unit_s=100.0, node=10.0, link=20.0, most=50.0))
     assert resources.node_factor(0.0) == 2.0
     resources.use_node(5.0, 1.0)
     assert resources.node_factor(1.0) == 2.0 * 10 / (10 - 5)
@@ -257,7 +257,23 @@ def test_a_resource_costs_the_more_the_more_it_is_used() -> None:
 
 
 def test_without_regard_to_load_plans_see_the_cost_without_it() -> None:
-    resources = Resources(2.0, 3.0, Capacity(100.0, 10.0, 20.0, 50.0, aware=False))
+    resources = Resources(2.0, 3.0, capacity=Capacity(100.0, 10.0, 20.0, 50.0, aware=False))
     resources.use_node(5.0, 1.0)
     assert resources.told_node_factor(1.0) == 2.0
     assert resources.node_factor(1.0) == 4.0
+
+
+def test_without_regard_to_factors_plans_see_brokers_that_are_alike() -> None:
+    resources = Resources(2.0, 3.0, aware=False, capacity=Capacity(100.0, 10.0, 20.0, 50.0))
+    assert (resources.told_node_factor(1.0), resources.told_link_factor("a", 1.0)) == (1.0, 1.0)
+    assert (resources.node_factor(1.0), resources.link_factor("a", 1.0)) == (2.0, 3.0)
+    resources.use_node(5.0, 1.0)  # the load is regarded all the same
+    assert (resources.told_node_factor(1.0), resources.node_factor(1.0)) == (2.0, 4.0)
+
+
+def test_regarding_factors_pays() -> None:
+    factors = "dissemination.factors={nodes = [0.2, 5.0], links = [0.2, 5.0], aware = %s}"
+    paid = {aware: simulate(load("dissemination", [factors % aware])) for aware in ("true", "false")}
+    assert all(outcome.violations == [] for outcome in paid.values())
+    assert paid["true"].results["paid_cost"] < paid["false"].results["paid_cost"]
+    assert paid["false"].results["paid_cost"] != pytest.approx(paid["false"].results["planned_cost"])

@@ -12,7 +12,7 @@ import protocols.dissemination.multilayer as multilayer
 import protocols.dissemination.optimal as optimal_module
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import make_cag, members, weigh
-from protocols.dissemination.heuristic import INITIAL, Refining, heuristic
+from protocols.dissemination.heuristic import INITIAL, Heuristic, Refining
 from protocols.dissemination.making import making
 from protocols.dissemination.multilayer import Multilayer
 from protocols.dissemination.optimal import TooManyFormatsError, optimal, optimal_carrying
@@ -155,22 +155,29 @@ def test_the_tests_find_an_optimum_that_is_none(monkeypatch: pytest.MonkeyPatch)
 
 
 @MANY
-@given(instances(6, 12), st.sampled_from(sorted(INITIAL)), st.integers(1, 3), st.sampled_from([None, 0, 1, 3]))
-def test_the_heuristic_lies_between_the_optimum_and_its_initial_plan(
-    instance: Instance, initial: str, depth: int, iterations: int | None
-) -> None:
+@given(
+    instances(6, 12),
+    st.builds(
+        Heuristic,
+        st.sampled_from(sorted(INITIAL)),
+        st.sampled_from([None, 0, 1, 3]),
+        st.integers(1, 3),
+        st.sampled_from(["best", "nearest"]),
+    ),
+)
+def test_the_heuristic_lies_between_the_optimum_and_its_initial_plan(instance: Instance, heuristic: Heuristic) -> None:
     tree, rates = instance.tree, instance.rates
-    before = INITIAL[initial](tree, rates, 1)
-    plan = heuristic(tree, rates, 1, initial, iterations, depth)
+    before = INITIAL[heuristic.initial](tree, rates, 1)
+    plan = heuristic.plan(tree, rates, 1)
     assert plan.problems(rates) == []
     assert optimal(tree, rates, 1).cost(rates) - 1e-9 <= plan.cost(rates) <= before.cost(rates) + 1e-9
 
 
 @FEW
-@given(instances(5, 8), st.integers(1, 2))
-def test_every_iteration_makes_the_plan_cheaper(instance: Instance, depth: int) -> None:
+@given(instances(5, 8), st.integers(1, 2), st.sampled_from(["best", "nearest"]))
+def test_every_iteration_makes_the_plan_cheaper(instance: Instance, depth: int, steiner: str) -> None:
     tree, rates = instance.tree, instance.rates
-    refining = Refining(all_in_leaves(tree, rates, 1), rates, depth)
+    refining = Refining(all_in_leaves(tree, rates, 1), rates, Heuristic(depth=depth, steiner=steiner))
     costs = [all_in_leaves(tree, rates, 1).cost(rates)]
     while refining.promises:
         top, subplan = refining.select_node()
@@ -183,10 +190,10 @@ def test_every_iteration_makes_the_plan_cheaper(instance: Instance, depth: int) 
     assert len(set(costs)) == len(costs)
 
 
-def steiner(instance: Instance) -> Plan:
+def steiner(instance: Instance, how: str = "best") -> Plan:
     """The subplan for the whole tree."""
     tree, rates = instance.tree, instance.rates
-    subplan = Multilayer(tree, range(len(tree)), rates).steiner(1, tree.wanted)
+    subplan = Multilayer(tree, range(len(tree)), rates).steiner(1, tree.wanted, how)
     plan = Plan(tree, subplan.arrives, subplan.operators)
     assert plan.problems(rates) == []
     return plan
@@ -200,29 +207,25 @@ def test_with_few_formats_a_steiner_tree_is_the_best_subplan(instance: Instance)
 
 @MANY
 @given(instances(4, 4))
-def test_with_many_formats_it_is_the_best_for_few_terminals_and_near_to_it_for_more(instance: Instance) -> None:
+def test_the_nearest_terminal_first_is_the_best_for_few_and_near_to_it_for_more(
+    instance: Instance,
+) -> None:
     tree, rates = instance.tree, instance.rates
     terminals = sum(len(list(members(wanted))) for wanted in tree.wanted)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(multilayer, "CARRIED", 0)
-        patch.setattr(multilayer, "MOST_FORMATS", 0)
-        cost = steiner(instance).cost(rates)
-    least = least_cost(tree, rates, 1)
+    cost, least = steiner(instance, "nearest").cost(rates), least_cost(tree, rates, 1)
     assert cost >= least - 1e-9
     if terminals <= multilayer.MOST_TERMINALS:
         assert cost == near(least)
 
 
-def test_the_better_one_of_two_approximations_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_better_one_of_two_approximations_is_taken() -> None:
     """Connecting the nearest terminal first, or the best plan whose links carry what most brokers need."""
     better = {"nearest": 0, "carrying": 0}
     for seed in range(20):
         instance = Instance(formats=20, brokers=5, seed=seed, density=0.3)
         taken = steiner(instance).cost(instance.rates)
         carrying = optimal_carrying(instance.tree, instance.rates, 1).cost(instance.rates)
-        with monkeypatch.context() as patch:
-            patch.setattr(multilayer, "MOST_FORMATS", 0)
-            nearest = steiner(instance).cost(instance.rates)
+        nearest = steiner(instance, "nearest").cost(instance.rates)
         assert taken == near(min(nearest, carrying))
         better["nearest"] += nearest < carrying
         better["carrying"] += carrying < nearest
@@ -235,7 +238,7 @@ def test_a_cag_of_any_size_gets_a_plan() -> None:
     with pytest.raises(TooManyFormatsError, match="24 formats"):
         optimal(tree, rates, 1)
     initial = INITIAL["few"](tree, rates, 1)
-    plan = heuristic(tree, rates, 1, "few", depth=2)
+    plan = Heuristic("few", depth=2).plan(tree, rates, 1)
     assert plan.problems(rates) == []
     assert plan.cost(rates) < initial.cost(rates)
 
