@@ -192,8 +192,19 @@ class Knowledge:
         return View(Aggregates(rates, wanted), load, capacity, self.trees()), totals
 
     def room_for(self, register: Register) -> bool:
+        """For a user that some broker has: what it publishes comes here already."""
         view, totals = self.view()
-        return bool(view.load[self.me] + self.demand(register, totals) <= self.capacity * (1 + 1e-9))
+        return self._fits(view.load[self.me] + self.demand(register, totals))
+
+    def room_for_newcomer(self, register: Register) -> bool:
+        """For a user that nobody has yet: what it publishes will come to the users who are here, too."""
+        view, totals = self.view()
+        publishes = np.array(register.rates)
+        reaching = float(view.sums.subscribers[self.me] @ publishes)
+        return self._fits(view.load[self.me] + reaching + self.demand(register, totals + publishes))
+
+    def _fits(self, load: float) -> bool:
+        return bool(load <= self.capacity * (1 + 1e-9))
 
     def candidate(self, register: Register, totals: Floats) -> Candidate:
         return Candidate(

@@ -43,7 +43,7 @@ class Serving(Redirecting):
     def register(self, node: Node, sender: str, wish: Register) -> None:
         if sender in self.durable.residents or sender in self.durable.departed:
             self.update(node, sender, wish)
-        elif self.knows.room_for(wish):
+        elif self.knows.room_for_newcomer(wish):
             version = self.durable.version + 1
             self.durable.residents[sender] = Resident(wish, stay=0, since=version, confirm=version)
             self.durable.turned_away.pop(sender, None)
@@ -55,7 +55,7 @@ class Serving(Redirecting):
     def invite(self, node: Node) -> None:
         """Room may come to be when a user leaves or a hand-over ends, here or elsewhere."""
         for user, wish in list(self.durable.turned_away.items()):
-            if self.knows.room_for(wish):
+            if self.knows.room_for_newcomer(wish):
                 del self.durable.turned_away[user]
                 self.sessions.tell(node, user, Room())
 

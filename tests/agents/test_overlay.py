@@ -151,7 +151,7 @@ def test_a_user_that_finds_all_brokers_full_is_told_of() -> None:
 @pytest.mark.parametrize("then", [{"user": "u1", "do": "leave"}, {"user": "late", "do": "interests"}])
 def test_a_user_that_was_turned_away_is_let_in_when_there_is_room(then: dict[str, str]) -> None:
     events = [{"at": 50.0, "user": "late", "do": "join"}, {"at": 80.0, **then}]
-    outcome = simulate(check(data(nodes=2, users=2, capacity=1.2, seed=9, events=events)))
+    outcome = simulate(check(data(nodes=2, users=2, capacity=1.5, seed=9, events=events)))
     rows = [row for row in outcome.tally.events.table("home").to_pylist() if row["node"] == "late"]
     homes = [(row["time"] >= 80, row["broker"] != "") for row in rows]
     assert (False, False) in homes and homes[-1] == (True, True) and outcome.verdict == "valid"
