@@ -127,7 +127,7 @@ class Delivery(Protocol):
             publish.original,
             wanted,
             len(tree),
-            _depth(tree),
+            len(tree.levels) - 1,
             plan.transmission_cost(rates),
             plan.conversion_cost(rates),
             {name: planning.cost(name, tree, available) for name in planning.compare if name != planning.algorithm},
@@ -257,13 +257,6 @@ def _needed(parents: Mapping[str, str], wanted: Mapping[str, int]) -> dict[str, 
             kept[name] = parents[name]
             name = parents[name]
     return kept
-
-
-def _depth(tree: Tree) -> int:
-    depths = [0] * len(tree)
-    for place, parent in enumerate(tree.parents[1:], start=1):
-        depths[place] = depths[parent] + 1
-    return max(depths)
 
 
 def _rows_of(plan: Plan, top: int, brokers: Mapping[str, Contact]) -> tuple[Row, ...]:

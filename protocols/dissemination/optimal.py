@@ -158,7 +158,7 @@ class _Search:
     def plan_untidied(self, available: int) -> Plan:
         found = _Found(self, available)
         found.settle([0], self.best, [self.row[0]])
-        for level in _levels_from_root(self.tree):
+        for level in self.tree.levels[1:]:
             there = [place for place in level if place in self.row]
             found.settle(there, self.best, [self.row[place] for place in there])
         if not self.keeps_leaves:
@@ -209,18 +209,6 @@ def _levels_from_leaves(tree: Tree) -> list[list[int]]:
     for place, height in enumerate(heights):
         if height:
             levels[height - 1].append(place)
-    return levels
-
-
-def _levels_from_root(tree: Tree) -> list[list[int]]:
-    """The children of the root, their children, ..."""
-    depths = [0] * len(tree)
-    for place, parent in enumerate(tree.parents[1:], start=1):
-        depths[place] = depths[parent] + 1
-    levels: list[list[int]] = [[] for _ in range(max(depths))]
-    for place, depth in enumerate(depths):
-        if depth:
-            levels[depth - 1].append(place)
     return levels
 
 

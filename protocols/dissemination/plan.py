@@ -47,6 +47,14 @@ class Tree:
             below[parent].append(place)
         return tuple(map(tuple, below))
 
+    @cached_property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """The root, its children, their children, ..."""
+        levels: list[tuple[int, ...]] = [(0,)]
+        while below := tuple(child for place in levels[-1] for child in self.children[place]):
+            levels.append(below)
+        return tuple(levels)
+
     def subtree(self, top: int) -> list[int]:
         """This node and all below, parents first."""
         found = [top]
