@@ -120,7 +120,9 @@ def _served(system: DisseminationSystem, deliveries: Mapping[str, Delivery]) -> 
 
 
 def _blocks(costs: list[float]) -> dict[str, float]:
-    """The mean cost of every five publications, in the order in which they were published."""
+    """The mean cost of every five publications, in the order in which they were published, if there are more."""
+    if len(costs) <= BLOCK:
+        return {}
     return {
         f"from_{start + 1}": math.fsum(costs[start : start + BLOCK]) / len(costs[start : start + BLOCK])
         for start in range(0, len(costs), BLOCK)

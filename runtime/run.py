@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.agent import Agent
 from runtime.errors import WiringError
+from runtime.garbage import quiet_collector
 from runtime.pulse import Pulse
 from runtime.scenario import Scenario
 from runtime.simulator import Simulator
@@ -103,6 +104,7 @@ def simulate(scenario: Scenario, progress: Progress | None = None, trace: bool =
     return conclude(scenario, sim.tally(), sim.alive(), quiescent, interrupted, started, seen, pulse)
 
 
+@quiet_collector()
 def conclude(
     scenario: Scenario,
     tally: Tally,

@@ -138,6 +138,9 @@ class Tapestry(Protocol):
             own, first = VALUES[identifier[place]], VALUES[key[place]]
             if first == own and not self.durable.left:
                 continue
+            contact = table.get((place, first))  # mostly there is somebody
+            if contact is not None and contact.name != skip:
+                return contact, place + 1
             for digit in (*range(first, self.base), *range(first)):
                 if digit == own and (not self.durable.left or self.knows_deeper(place, skip)):
                     break
