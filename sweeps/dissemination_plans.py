@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sweeps.dissemination import MATCHING, OURS, VALID, base
+from sweeps.dissemination import GAP, MATCHING, OURS, VALID, base
 from sweeps.sweep import Claim, Figure, Measure, Parameter, Quick, Sweep
 
 HEURISTICS = Sweep(
@@ -28,7 +28,7 @@ HEURISTICS = Sweep(
         "valid": VALID,
         "optimal": Measure(path="costs.optimal", label="cost of the optimal plan"),
         "heuristic": Measure(path="costs.heuristic", label="cost of the heuristic's plan"),
-        "gap": Measure(formula="100 * (heuristic - optimal) / optimal", label="above the optimum (%)"),
+        "gap": GAP,
     },
     figures={
         "gap": Figure(
