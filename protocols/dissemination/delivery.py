@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from protocols.dissemination.baselines import all_in_leaves, all_in_root
 from protocols.dissemination.cag import CAG, Rates, members
 from protocols.dissemination.content_messages import Hop, Publication, PublishContent, Refused
+from protocols.dissemination.discovering import Demand
 from protocols.dissemination.heuristic import Heuristic
 from protocols.dissemination.mesh_messages import Contact
 from protocols.dissemination.optimal import least_cost, optimal
 from protocols.dissemination.plan import Operator, Plan, Tree, check_demands
 from protocols.dissemination.refinement import Planner, estimated_hops, followed, refined, tree_of
-from protocols.dissemination.rendezvous import Demand, Rendezvous
+from protocols.dissemination.rendezvous import Rendezvous
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
 from runtime.agent import Node, Protocol, on

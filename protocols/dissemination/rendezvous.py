@@ -1,10 +1,9 @@
-"""The rendezvous point RP of a topic: subscriptions with their formats, matching, tree discovery (dissemination, 2)."""
+"""The rendezvous point RP of a topic: subscriptions with their formats, publications, matching (dissemination, 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from protocols.dissemination.content_messages import (
@@ -12,23 +11,19 @@ from protocols.dissemination.content_messages import (
     Again,
     Conditions,
     Content,
-    Discover,
-    Discovered,
-    Hop,
     Moved,
-    Overdue,
-    Publication,
     PublishContent,
     Published,
     Refused,
     Subscribed,
     SubscribeFormats,
 )
+from protocols.dissemination.discovering import Demand, Discovering
 from protocols.dissemination.mesh_messages import Contact
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
 from protocols.routing.filters import matches
-from runtime.agent import Node, Protocol, Timer, on
+from runtime.agent import Node, Timer, on
 from runtime.message import replace
 
 
@@ -54,23 +49,7 @@ class Issue:
     content: Content = ()
 
 
-@dataclass
-class Looking:
-    """A publication whose tree is being discovered."""
-
-    publish: PublishContent
-    targets: dict[str, Contact]
-    hops: dict[str, tuple[str, Hop]] = field(default_factory=dict)
-    """Every broker that was found, its parent and what it charges."""
-
-    timer: Timer | None = None
-
-
-Demand = dict[str, tuple[Contact, tuple[str, ...]]]
-Found = Callable[[Node, PublishContent, Demand, dict[str, tuple[str, Hop]] | None], None]
-
-
-class Rendezvous(Protocol):
+class Rendezvous(Discovering):
     """Subscribes and publishes for the broker's clients, and is the RP for the topics whose root it is."""
 
     def __init__(
@@ -82,25 +61,18 @@ class Rendezvous(Protocol):
         discover: bool = True,
         patience_s: float = 60.0,
     ) -> None:
-        self.tapestry = tapestry
-        self.resources = resources
+        super().__init__(tapestry, resources, discover, patience_s)
         self.wishes = tuple(wishes)
         self.issues = tuple(issues)
-        self.discover = discover
-        self.patience_s = patience_s
         self.subscriptions: dict[str, dict[tuple[str, int], SubscribeFormats]] = {}
         self.placings: dict[int, int] = {}
         self.rendezvous: dict[int, Contact] = {}
         """By own subscription: the newest placing, and the root that has acknowledged it."""
 
         self.waiting: dict[tuple[str, int], Timer] = {}
-        self.matched: dict[Publication, Demand] = {}
-        self.looking: dict[Publication, Looking] = {}
         self.refused: list[Refused] = []
         self.known_at: dict[int, float] = {}
         self.issued_at: dict[int, float] = {}
-        self.probes = 0
-        self.found: Found = lambda node, publish, demand, hops: None
         tapestry.changed = self.mesh_changed
         tapestry.lost = self.broker_lost
         tapestry.resume = self.resumed
@@ -279,76 +251,3 @@ class Rendezvous(Protocol):
                 _, formats = demand.get(wish.broker.name, (wish.broker, ()))
                 demand[wish.broker.name] = (wish.broker, tuple(dict.fromkeys((*formats, *wish.formats))))
         return demand
-
-    # Discovering the tree
-
-    def look(self, node: Node, publish: PublishContent, demand: Demand) -> None:
-        if not self.discover:
-            self.found(node, publish, demand, None)
-            return
-        publication = (publish.publisher, publish.number)
-        gone = self.tapestry.is_gone
-        targets = {name: broker for name, (broker, _) in demand.items() if name != node.id and not gone(broker)}
-        self.looking[publication] = looking = Looking(publish, targets)
-        self.send_on(node, publication, tuple(targets.values()), (self.hop(node, 0.0),))
-        if targets:
-            looking.timer = node.after(self.patience_s, Overdue(publication))
-        self.conclude(node, publication)
-
-    def hop(self, node: Node, link_factor: float) -> Hop:
-        return node.id, self.tapestry.identifier, self.resources.told_node_factor(node.now), link_factor
-
-    def send_on(self, node: Node, publication: Publication, targets: Sequence[Contact], path: tuple[Hop, ...]) -> bool:
-        """Send the discovery on to all who are below; False if nobody is."""
-        groups = self.by_next_hop(targets)
-        for hop, group in groups.items():
-            self.probes += 1
-            link_factor = self.resources.told_link_factor(hop.name, node.now)
-            node.send_underlay(hop.name, Discover(publication, tuple(group), path, link_factor))
-        return bool(groups)
-
-    def by_next_hop(self, targets: Iterable[Contact]) -> dict[Contact, list[Contact]]:
-        """Who is reached over whom. One to whom no way leads at the moment is left out."""
-        groups: dict[Contact, list[Contact]] = {}
-        for target in targets:
-            hop, _ = self.tapestry.next_hop(target.identifier, 0)
-            if hop is not None:
-                groups.setdefault(hop, []).append(target)
-        return groups
-
-    @on(Discover)
-    def probed(self, node: Node, sender: str, probe: Discover) -> None:
-        path = (*probe.path, self.hop(node, probe.link_factor))
-        rest = tuple(target for target in probe.targets if target.name != node.id)
-        if not self.send_on(node, probe.publication, rest, path):
-            self.probes += 1
-            node.send_underlay(path[0][0], Discovered(probe.publication, path))
-
-    @on(Discovered)
-    def answered(self, node: Node, sender: str, answer: Discovered) -> None:
-        looking = self.looking.get(answer.publication)
-        if looking is not None:
-            for (parent, *_), hop in pairwise(answer.path):
-                looking.hops[hop[0]] = (parent, hop)
-            self.conclude(node, answer.publication)
-
-    def conclude(self, node: Node, publication: Publication) -> None:
-        """When the way to every matching broker is known, the tree is."""
-        looking = self.looking[publication]
-        if looking.targets.keys() <= looking.hops.keys():
-            del self.looking[publication]
-            if looking.timer is not None:
-                node.cancel(looking.timer)
-            demand = self.matched[publication]
-            reached = {name: wish for name, wish in demand.items() if name == node.id or name in looking.targets}
-            self.found(node, looking.publish, reached, looking.hops)
-
-    @on(Overdue)
-    def overdue(self, node: Node, sender: str, timer: Overdue) -> None:
-        """A broker on the way has failed: look again, for those that are still there."""
-        looking = self.looking.pop(timer.publication, None)
-        if looking is not None:
-            for name, target in looking.targets.items():
-                if name not in looking.hops:
-                    self.tapestry.doubt(node, target)
-            self.look(node, looking.publish, self.matched[timer.publication])

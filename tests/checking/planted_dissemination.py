@@ -7,10 +7,11 @@ from typing import Any
 
 from protocols.dissemination.content_messages import Publication, PublishContent
 from protocols.dissemination.delivery import CustomContent, Delivery
+from protocols.dissemination.discovering import Demand
 from protocols.dissemination.identifiers import VALUES
 from protocols.dissemination.mesh_messages import Contact
 from protocols.dissemination.plan import Plan
-from protocols.dissemination.rendezvous import Demand, Rendezvous
+from protocols.dissemination.rendezvous import Rendezvous
 from protocols.dissemination.resources import Resources
 from protocols.dissemination.tapestry import Tapestry
 from protocols.dissemination.vigil import Vigil
