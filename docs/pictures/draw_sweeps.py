@@ -25,6 +25,9 @@ PICTURES = {
         ("planning-change", "figure_11_gain"),
     ),
     "dissemination-sweep": (
+        ("dissemination", "map_root"),
+        ("dissemination", "map_leaves"),
+        ("dissemination-heuristics", "gap"),
         ("dissemination", "video_root"),
         ("dissemination", "video_leaves"),
         ("dissemination", "gap"),
@@ -32,6 +35,7 @@ PICTURES = {
     "dissemination-load": (
         ("dissemination-load", "figure_5"),
         ("dissemination-load", "paid"),
+        ("dissemination-saturation", "brokers_1"),
     ),
     "replicas-sweep": (
         ("replicas-start", "ont_between_random"),

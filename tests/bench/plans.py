@@ -117,5 +117,5 @@ def plan_table(scores: list[PlanScore]) -> Table:
         ours = next(s for s in scores if s.formats == score.formats and s.planner == "optimal")
         times = score.seconds / ours.seconds
         row = (f"{score.formats}", f"{score.brokers:,}", score.planner, f"{score.seconds:.4f}", f"{score.cost:,.2f}")
-        table.add_row(*row, f"{times:,.1f} x as fast")
+        table.add_row(*row, f"{times:,.2g} x as fast")
     return table
