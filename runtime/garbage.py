@@ -1,4 +1,4 @@
-"""When the garbage collector runs: seldom while a network is running, and surely between two of them."""
+"""When the garbage collector runs: seldom while a network is running or judged, and surely between two of them."""
 
 from __future__ import annotations
 
